@@ -16,7 +16,7 @@ from pathlib import Path
 import onnx
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 from resizefix.input_sizes.input_axes import open_images
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Outcome, Status

@@ -17,10 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library.coupling import named_in_original, sites_with_coupling, without_coupled
-from resizefix.operations.promote_scales import Promotion, promote_scales
+from resizefix.operations.promote_scales import promote_scales
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
 from resizefix.promotion import Coupling, Freedom, NewInputs
 from resizefix.scope_path import Key
@@ -59,7 +60,7 @@ def answers(path: Path) -> Iterator[Answer]:
     for shared in (False, True):
         made = partial(promoted, document, sites, NewInputs(shared=shared))
 
-        def probe(made: Promotion) -> dict[Key, Coupling]:
+        def probe(made: Rewritten) -> dict[Key, Coupling]:
             return named_in_original(prover.couplings(made.after, made.inputs), made.document, document)
 
         _, found = without_coupled(made({}), sites, made, probe, shared=shared)
@@ -72,7 +73,7 @@ def answers(path: Path) -> Iterator[Answer]:
                 yield Answer(f"{site.label} with --shared", (Freedom.FREE.value, None), ran)
 
 
-def promoted(document: Document, sites: Sequence[Site], wanted: NewInputs, refused: Mapping[int, str]) -> Promotion:
+def promoted(document: Document, sites: Sequence[Site], wanted: NewInputs, refused: Mapping[int, str]) -> Rewritten:
     return promote_scales(document, sites, wanted, refused=refused)
 
 

@@ -23,7 +23,7 @@ import onnx
 import onnxruntime as ort
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
 

@@ -15,7 +15,7 @@ import collections
 from pathlib import Path
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 from resizefix.library.result import Result
 from resizefix.outcome import ModelOutcome
 

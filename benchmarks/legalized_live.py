@@ -32,8 +32,8 @@ from onnx import NodeProto, helper
 sys.path.append(str(Path(__file__).parents[1]))
 
 import resizefix
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library.live import places_of
 from resizefix.library.result import Result
 from resizefix.operations.sites import find_sites
@@ -42,7 +42,7 @@ from resizefix.runtimes.inputs import model_inputs
 from resizefix.runtimes.ort_session import open_session
 from resizefix.runtimes.runtime import Ending, Runtime, RuntimeAnswer
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import relative_bounds
+from resizefix.verification.compare import relative_bounds
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.in_runtime import fed, watched_tensors, write_sizes
 

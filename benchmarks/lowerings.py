@@ -25,10 +25,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder, Replacement
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
-from resizefix.lowerings import LOWERINGS, Lowered, ResizeSpec
+from resizefix.lowerings import LOWERINGS, ResizeSpec
+from resizefix.outcome import ErrorBound
 
 OPSET = 13
 NOISE = 1.1  # times as long, that is no reason to choose otherwise
@@ -139,7 +139,7 @@ ALTERNATIVES: dict[Mode, tuple[Callable[[ResizeSpec, NodeBuilder], None], ...]] 
 }
 
 
-def alternatives(subject: ResizeSpec) -> list[Lowered]:
+def alternatives(subject: ResizeSpec) -> list[Replacement]:
     found = []
     even_or_nearest = subject.interpolation.mode is Mode.NEAREST or (subject.axes[2].factor or 1) % 2 == 0
     if subject.axes[2].factor is None or not even_or_nearest:
@@ -149,11 +149,11 @@ def alternatives(subject: ResizeSpec) -> list[Lowered]:
         way(subject, builder)
         builder.nodes[-1].output[0] = "y"
         found.append(
-            Lowered(
-                f"({way.__name__})",
+            Replacement(
                 tuple(builder.nodes),
                 tuple(builder.initializers),
                 ErrorBound(exact=False, bound=float("nan"), note="left out"),
+                f"({way.__name__})",
             )
         )
     return found
@@ -190,7 +190,7 @@ def rows(subject: ResizeSpec, runs: int, *, with_alternatives: bool) -> tuple[li
     taken = {}
     for lowered in candidates + (alternatives(subject) if with_alternatives else []):
         after = measure(lowered.nodes, lowered.initializers, subject, x, runs)
-        taken[lowered.lowering] = after.milliseconds
+        taken[lowered.how] = after.milliseconds
         apart = float(np.abs(after.output.astype(np.float64) - before.output).max())
         bound = (
             "exact"
@@ -200,15 +200,15 @@ def rows(subject: ResizeSpec, runs: int, *, with_alternatives: bool) -> tuple[li
             else f"{lowered.error.bound:.1e}"
         )
         ratio = after.milliseconds / before.milliseconds
-        lines.append(f"| | | {lowered.lowering} | {after.milliseconds:.2f} | {ratio:.2g} | {apart:.1e} | {bound} |")
+        lines.append(f"| | | {lowered.how} | {after.milliseconds:.2f} | {ratio:.2g} | {apart:.1e} | {bound} |")
     chosen = candidates[0]
     rivals = [
-        one.lowering
+        one.how
         for one in candidates
         if one.error.exact is chosen.error.exact and (one.error.bound > 0) == (chosen.error.bound > 0)
     ]
     fastest = min(rivals, key=taken.__getitem__)
-    return lines, Choice(subject, chosen.lowering, fastest, taken[chosen.lowering] / taken[fastest])
+    return lines, Choice(subject, chosen.how, fastest, taken[chosen.how] / taken[fastest])
 
 
 def verdict(choices: list[Choice]) -> list[str]:

@@ -22,9 +22,9 @@ from onnx import TensorProto, helper
 sys.path.append(str(Path(__file__).parents[1]))
 
 from benchmarks.legalized_live import judged
+from resizefix.diagnostics import RefusedError
 from resizefix.document.document import Document
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.interpolation import ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings.table import BY_NAME, lower

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import resizefix
-from resizefix.messages.fed_sizes import fed_sizes
 from resizefix.messages.message import Message
+from resizefix.messages.pasted_text import fed_sizes
 from resizefix.messages.table import MESSAGES, messages_in
 
 TABLE = Path(__file__).with_suffix(".tsv")

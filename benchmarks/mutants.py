@@ -34,8 +34,8 @@ from mutations import FAMILIES, Family
 from onnx import ModelProto
 
 import resizefix
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library import seam
 from resizefix.verification.plan import Plan
 

@@ -21,7 +21,7 @@ import onnx
 import onnxruntime as ort
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 
 _TRIES: tuple[dict[str, Any], ...] = ({}, {"opset": 11}, {"allow_inexact": True}, {"opset": 11, "allow_inexact": True})
 _NAMED = re.compile(r"name:\s?'([^']*)'|Node:? ?\(?'?([^'\s)]+)")

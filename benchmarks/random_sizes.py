@@ -17,7 +17,7 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 from resizefix.outcome import Status
 
 

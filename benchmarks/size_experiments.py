@@ -24,8 +24,8 @@ from size_blocks import BLOCKS
 from two_sizes import MOST_COMBINATIONS, SIZES, agree, network, options_of, results
 
 import resizefix
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.input_sizes.experiments.coverage import require_covered
 from resizefix.input_sizes.experiments.image_experiments import Original, Picture
 from resizefix.input_sizes.experiments.locality import require_local

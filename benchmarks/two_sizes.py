@@ -21,7 +21,7 @@ from onnx import ModelProto
 from size_blocks import BLOCKS, FAMILIES, Map, Net
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 from resizefix.outcome import Status
 
 SIZES = ((32, 48), (48, 32), (64, 96), (64, 64), (48, 80), (96, 64))

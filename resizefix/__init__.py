@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from resizefix.errors import (
+from resizefix.diagnostics import (
     CannotWriteError,
     RefusedError,
     ResizefixError,

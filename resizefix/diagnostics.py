@@ -1,4 +1,10 @@
-"""What is to be said, as data: a code and its arguments. The words are those of reports/sentences."""
+"""What is to be said, as data: a code and its arguments, with the words of reports/sentences; and the errors that say
+it, sorted by what the user can do about them.
+
+Every error a user can cause is a `ResizefixError`; its text is one paragraph that names the file, the node and the
+mend.
+`exit_code` is what the command line returns for it (see docs/reference: 1 "the answer is no", 2 "unusable input").
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
+
+from resizefix.printable import printable
 
 
 class _SentenceReader:
@@ -34,7 +42,7 @@ class Diagnostic(str):
         return sentence
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.code, self.arguments)
+        return _sentence_again, (self.code, self.arguments)
 
 
 _OF_PROGRAM = "cli."  # sentences that only the command line says
@@ -99,5 +107,79 @@ def code_of(text: str | None) -> str | None:
     return text.code if isinstance(text, Diagnostic) else None
 
 
-def _rebuilt(code: str, arguments: Mapping[str, Any]) -> Diagnostic:
+def _sentence_again(code: str, arguments: Mapping[str, Any]) -> Diagnostic:
     return Diagnostic(code, **arguments)
+
+
+class DiagnosedError(Exception):
+    """An error whose text is a diagnostic: `message` is one, or a code of reports/sentences with its `arguments`.
+
+    No control character of a file reaches the text.
+    """
+
+    def __init__(self, message: str, /, **arguments: Any) -> None:
+        self.diagnostic = diagnosed(message, arguments)
+        super().__init__(printable(self.diagnostic))
+
+
+class ResizefixError(DiagnosedError):
+    """Base of all errors resizefix raises on purpose.
+
+    `node` is the label of the node concerned, `rule` the name of the rule that failed; both may be None.
+    `retry_args` are options with which the same command succeeds, where some are known.
+    """
+
+    exit_code = 1
+
+    def __init__(
+        self,
+        message: str,
+        /,
+        *,
+        node: str | None = None,
+        rule: str | None = None,
+        retry_args: tuple[str, ...] = (),
+        **arguments: Any,
+    ) -> None:
+        super().__init__(message, **arguments)
+        self.node = node
+        self.rule = rule
+        self.retry_args = retry_args
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are rebuilt from their positional arguments, which leaves out what goes by keyword.
+        return _error_again, (type(self), self.args, self.__dict__)
+
+
+class UsageError(ResizefixError):
+    """The arguments do not fit: no such node, an input name that is taken, OUT exists. Call again, corrected."""
+
+    exit_code = 2
+
+
+class UnreadableModelError(ResizefixError):
+    """The file is missing, truncated or not an ONNX model. Give another file."""
+
+    exit_code = 2
+
+
+class CannotWriteError(ResizefixError):
+    """The result could not be written (permissions, full disk). The input and any old OUT are untouched."""
+
+    exit_code = 2
+
+
+class RefusedError(ResizefixError):
+    """The model cannot be changed as asked without changing what it computes; the text says which rule forbids it.
+
+    Of a call that changes models, `result` holds the outcomes; its model is the unchanged original.
+    """
+
+    result: Any = None
+
+
+def _error_again(kind: type[ResizefixError], arguments: tuple[Any, ...], state: dict[str, Any]) -> ResizefixError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error

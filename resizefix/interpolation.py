@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Mode(str, Enum):
@@ -56,6 +57,17 @@ class ExtentKind(str, Enum):
 
     SCALES = "scales"
     SIZES = "sizes"
+
+
+class Extent(NamedTuple):
+    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them.
+
+    Of a computed operand they are the constants that stand for the chain; then `kind` need not be the operand's: a
+    chain that makes sizes twice the input's has the scales 2.
+    """
+
+    kind: ExtentKind
+    values: tuple[float, ...] | tuple[int, ...] | None
 
 
 @dataclass(frozen=True)

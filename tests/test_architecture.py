@@ -29,8 +29,6 @@ FLOORS = (
 WORDS = {
     "addresses",
     "diagnostics",
-    "difference",
-    "errors",
     "interpolation",
     "outcome",
     "pool",
@@ -80,7 +78,7 @@ UPWARD = {("printable.py", "resizefix.reports.notebook")}
 BY_NAME = {
     "__init__.py",
     "cli/__init__.py",
-    "cli/report_files.py",
+    "cli/files.py",
     "diagnostics.py",
     "library/advice.py",
     "library/bounded.py",

@@ -19,14 +19,14 @@ from onnx import TensorProto
 
 import resizefix
 from resizefix.cli import group
-from resizefix.equivalences.error_bound import GROWS, spelling_bound
+from resizefix.equivalences.kernel_arithmetic import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import EQUIVALENCES, rewrites
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
 from resizefix.library.result import RULES
-from resizefix.targets.described import PROPERTIES, QUOTED
-from resizefix.targets.described_conditions import CONDITIONS
-from resizefix.targets.described_schema import schema as file_schema
+from resizefix.targets.foreign.described import PROPERTIES, QUOTED
+from resizefix.targets.foreign.described_conditions import CONDITIONS
+from resizefix.targets.foreign.described_schema import schema as file_schema
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -108,7 +108,7 @@ def pages() -> dict[str, str]:
         "../zh/reference/messages.md": f"{NOTE}\n{message_tables.page(chinese=True)}",
         "../layout.md": _layout(),
         "target-files.md": _target_files(),
-        "../../resizefix/targets/devices/target.schema.json": _schema(),
+        "../../resizefix/targets/foreign/devices/target.schema.json": _schema(),
     }
 
 
@@ -120,7 +120,7 @@ def _target_files() -> str:
     text = [NOTE, "# What a target's file may say\n"]
     text.append(
         "A file that `--target FILE.toml` takes. [How to write one](../targets-of-your-own.md). Its JSON schema is\n"
-        "`resizefix/targets/devices/target.schema.json`, which is installed with the package.\n\n"
+        "`resizefix/targets/foreign/devices/target.schema.json`, which is installed with the package.\n\n"
         "## Conditions\n\n"
         "What `where` and `needs` may state. What is not known of a node breaks no rule.\n"
     )

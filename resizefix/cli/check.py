@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer, output_mode
+from resizefix.cli.files import pages, report_files_of
 from resizefix.cli.options import model_argument, more_models, subcommand
-from resizefix.cli.report_files import pages, report_files_of
 from resizefix.cli.streams import shown
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError
 
 if TYPE_CHECKING:
     from resizefix.reports.next_step import NextStep

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from resizefix.cli.envelope import Answer
+from resizefix.cli.files import pages_of_two, report_files_of
 from resizefix.cli.options import model_argument, subcommand
-from resizefix.cli.report_files import pages_of_two, report_files_of
 from resizefix.cli.streams import require_whole
 
 

@@ -15,8 +15,7 @@ import click
 
 from resizefix import process
 from resizefix.cli.streams import DASH, as_typed, close_progress, shown
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import Diagnostic, ResizefixError
 from resizefix.outcome import ModelOutcome
 from resizefix.printable import printable
 from resizefix.version import __version__
@@ -42,6 +41,8 @@ class Answer:
     reason: str | None = None
     next_step: Callable[[Sequence[str]], NextStep | None] | None = None
     """What to type after a no, of the words that were typed."""
+    show_last: Callable[[], None] | None = None
+    """Shows what stands behind the warnings of a command that writes."""
 
 
 @dataclass

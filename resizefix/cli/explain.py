@@ -59,7 +59,7 @@ def command(message: str, model: str | None, **_: object) -> Answer:
     """
     from resizefix.library.explain import Explanation, explain, nearest_explanations, speaking_target
     from resizefix.library.fix_trials import model_findings
-    from resizefix.messages.fed_sizes import fed_sizes
+    from resizefix.messages.pasted_text import fed_sizes
     from resizefix.reports.explanations import report_text, show_explanations, show_unknown
 
     text = _pasted() if message == DASH else message

@@ -10,9 +10,8 @@ import click
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.options import TypedValue
-from resizefix.cli.write_result import ExtraOutput, NotChanged, WithLastArgument, write_result, writing_command
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.cli.write_result import NotChanged, WithLastArgument, write_result, writing_command
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.printable import printable
 
@@ -93,7 +92,7 @@ def _why_not(result: Result) -> NotChanged:
     return NotChanged(Diagnostic("cli.nothing-written", why=f"{refused.node}: {reason(refused)}"), refused)
 
 
-def _extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | None:
+def _extra(result: Result, path: str | None, is_changed: bool) -> Answer | None:
     resolution = result.resolution
     if resolution is None:
         return None
@@ -125,7 +124,7 @@ def _extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | 
     assumed = [{**fields(use, "node", "convention", "meaning"), "args": list(use.args)} for use in resolution.assumed]
     choices = [_choice_json(question) for question in resolution.choices]
     lists = {"assumed": assumed, "choices": choices, "shapes": shapes}
-    return ExtraOutput({**asked, **fields(resolution, "inferred", "approximate"), **lists}, show)
+    return Answer({**asked, **fields(resolution, "inferred", "approximate"), **lists}, show)
 
 
 def _choice_json(question: Question) -> dict[str, Any]:

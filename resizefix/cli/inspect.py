@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from resizefix.cli.envelope import Answer, output_mode
+from resizefix.cli.files import pages, report_files_of
 from resizefix.cli.options import model_argument, more_models, subcommand
-from resizefix.cli.report_files import pages, report_files_of
 from resizefix.cli.streams import shown
 
 

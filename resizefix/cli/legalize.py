@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from resizefix.cli.envelope import Answer
 from resizefix.cli.streams import shown
 from resizefix.cli.write_result import (
-    ExtraOutput,
     NotChanged,
     profile_fields,
     show_profile_of,
@@ -16,8 +15,7 @@ from resizefix.cli.write_result import (
     write_result,
     writing_command,
 )
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.outcome import Status
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ def command(model: str, **options: Any) -> Answer:
     def why_not(result: Result) -> NotChanged:
         return usual(result) if options["node"] else _still_rejected(result, options["target"]) or usual(result)
 
-    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput | None:
+    def extra(result: Result, path: str | None, is_changed: bool) -> Answer | None:
         speed, left = result.speed, _left_out(result, options["target"]) if is_changed and options["node"] else {}
         if speed is None and not left and result.profile is None:
             return None
@@ -64,7 +62,7 @@ def command(model: str, **options: Any) -> Answer:
             if left:
                 show_left_out(options["target"], left)
 
-        return ExtraOutput(fields, show)
+        return Answer(fields, show)
 
     return write_result(model, options, why_not, extra=extra)
 

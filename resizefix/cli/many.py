@@ -17,13 +17,12 @@ import click
 
 from resizefix import process
 from resizefix.cli.envelope import Invocation, show_error, why_unforeseen
+from resizefix.cli.files import ModelFile, models_of, names_several, require_apart
 from resizefix.cli.misplaced import meant
-from resizefix.cli.model_files import ModelFile, models_of, names_several, require_apart
 from resizefix.cli.next_command import after_error, with_options
 from resizefix.cli.rows import Rows, show_summary, summary_of
 from resizefix.cli.streams import DASH, PipedModel, progress_line, shown, with_dash
-from resizefix.diagnostics import Diagnostic, for_command_line
-from resizefix.errors import UsageError
+from resizefix.diagnostics import Diagnostic, UsageError, for_command_line
 from resizefix.pool import Answered, Pool
 from resizefix.printable import printable
 from resizefix.reports.next_step import NextStep

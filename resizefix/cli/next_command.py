@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from resizefix.diagnostics import Diagnostic, code_of
-from resizefix.errors import RefusedError, ResizefixError, UnreadableModelError, UsageError
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError, UnreadableModelError, UsageError, code_of
 from resizefix.reports.next_step import NextStep, repairing
 from resizefix.words import nearest, operand, reads_and_writes
 

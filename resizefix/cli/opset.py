@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.write_result import ExtraOutput, NotChanged, WithLastArgument, write_result, writing_command
+from resizefix.cli.write_result import NotChanged, WithLastArgument, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def command(model: str, **options: Any) -> Answer:
     Where an operator has no form there, nothing is written, and the message names it.
     """
 
-    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> Answer:
         from resizefix.reports.json import step_json
         from resizefix.reports.text import show_steps
 
         fields = {"opset": options["opset"], "steps": [step_json(step) for step in result.steps]}
-        return ExtraOutput(fields, lambda: show_steps(result.steps, whole=options["verbose"] or options["dry_run"]))
+        return Answer(fields, lambda: show_steps(result.steps, whole=options["verbose"] or options["dry_run"]))
 
     return write_result(model, {**options, "settings": {"opset": options["opset"]}}, _why_not, extra=extra)
 

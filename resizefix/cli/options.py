@@ -13,10 +13,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from resizefix.cli.envelope import Answer, Invocation, OutputMode, Reply, report
-from resizefix.cli.model_files import is_about_many
+from resizefix.cli.files import is_about_many
 from resizefix.cli.streams import ModelArgument
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import ResizefixError, UsageError
+from resizefix.diagnostics import Diagnostic, ResizefixError, UsageError
 from resizefix.library import option_values as kinds
 from resizefix.library.option_values import OptionKind
 from resizefix.library.options import Option, options_of

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from resizefix.cli.envelope import Answer
 from resizefix.cli.streams import DASH, shown
 from resizefix.cli.write_result import (
-    ExtraOutput,
     profile_fields,
     show_profile_of,
     why_not_changed,
@@ -28,7 +27,7 @@ def command(model: str, **options: Any) -> Answer:
     """
     why_not = why_not_changed(options, "promoted", Diagnostic("cli.nothing-to-promote"))
 
-    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> Answer:
         out = path or options["out"] or options["output_option"] or shown(model)
         out = "model.onnx" if out == DASH else out
         fields = {} if result.profile is None else profile_fields(result.profile, out)
@@ -45,6 +44,6 @@ def command(model: str, **options: Any) -> Answer:
             if is_changed and path is not None and isinstance(result.model, Document):
                 show_python(python_lines(result, result.model.proto, out))
 
-        return ExtraOutput(fields, show, show_last)
+        return Answer(fields, show, show_last=show_last)
 
     return write_result(model, options, why_not, extra=extra)

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.model_files import default_out
+from resizefix.cli.files import ReportFiles, default_out
 from resizefix.cli.options import Subcommand
-from resizefix.cli.report_files import ReportFiles
 from resizefix.cli.streams import ModelArgument, shown
-from resizefix.cli.write_result import ExtraOutput, why_not_changed, write_result, writing_command
-from resizefix.diagnostics import Diagnostic
-from resizefix.errors import UsageError
+from resizefix.cli.write_result import why_not_changed, write_result, writing_command
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.outcome import ModelOutcome
 
 if TYPE_CHECKING:
@@ -77,9 +75,9 @@ def command(model: str, **options: Any) -> Answer:
     settings = _once(options["settings"])
     results: list[Result] = []
 
-    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> Answer:
         results.append(result)
-        return ExtraOutput({"html": None}, lambda: None)
+        return Answer({"html": None})
 
     why_not = why_not_changed(options, "changed", Diagnostic("cli.nothing-to-set"))
     answer = write_result(model, {**options, "settings": settings}, why_not, extra=extra)

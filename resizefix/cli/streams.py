@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 import click
 
-from resizefix.errors import CannotWriteError, UsageError
+from resizefix.diagnostics import CannotWriteError, UsageError
 from resizefix.printable import columns, printable, shortened
 from resizefix.process import is_watched, note
 

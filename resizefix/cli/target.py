@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from resizefix.cli.envelope import Answer
-from resizefix.cli.model_files import require_free
+from resizefix.cli.files import require_free
 from resizefix.cli.options import subcommand
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 
 
 @subcommand(
@@ -26,8 +26,8 @@ def command(action: str, name: str, output: str | None, force: bool, **_: object
     """
     from resizefix.document.atomic_write import AtomicWrite
     from resizefix.targets.catalogue import FILE, row_named
-    from resizefix.targets.described import NAME
-    from resizefix.targets.described_schema import template
+    from resizefix.targets.foreign.described import NAME
+    from resizefix.targets.foreign.described_schema import template
 
     if action != "new":
         raise UsageError("cli.no-target-action", action=action)

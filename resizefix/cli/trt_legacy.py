@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from resizefix.cli.envelope import Answer
 from resizefix.cli.streams import shown
-from resizefix.cli.write_result import ExtraOutput, NotChanged, write_result, writing_command
+from resizefix.cli.write_result import NotChanged, write_result, writing_command
 from resizefix.diagnostics import Diagnostic
 from resizefix.library.option_values import LEGACY_TARGET
 from resizefix.outcome import ModelOutcome, Status
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(model: str, **options: Any) -> Answer:
     """Write IN as TensorRT's first ONNX parsers read it: Upsample-7 with a `scales` attribute, opset 8, IR 3."""
 
-    def extra(result: Result, path: str | None, is_changed: bool) -> ExtraOutput:
+    def extra(result: Result, path: str | None, is_changed: bool) -> Answer:
         from resizefix.library.check import check_all
         from resizefix.reports.json import verdict_json
 
@@ -40,7 +40,7 @@ def command(model: str, **options: Any) -> Answer:
 
                 show_step(after_check(shown(model), Document.open(model), chosen))
 
-        return ExtraOutput(answer, show)
+        return Answer(answer, show)
 
     return write_result(model, options, _why_not, extra=extra)
 

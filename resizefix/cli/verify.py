@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from resizefix.cli.envelope import Answer
+from resizefix.cli.files import pages, pages_of_two, report_files_of
 from resizefix.cli.options import model_argument, subcommand
-from resizefix.cli.report_files import pages, pages_of_two, report_files_of
 from resizefix.cli.streams import progress_line, require_whole, shown
 from resizefix.library.options import library_options
 

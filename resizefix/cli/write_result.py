@@ -13,7 +13,7 @@ import click
 import resizefix
 from resizefix import process
 from resizefix.cli.envelope import Answer, output_mode
-from resizefix.cli.model_files import default_out, target_file_of
+from resizefix.cli.files import default_out, target_file_of
 from resizefix.cli.options import Subcommand, model_argument, subcommand
 from resizefix.cli.streams import DASH, ModelOnStdout, progress_line, require_whole
 from resizefix.diagnostics import Diagnostic
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from resizefix.outcome import Outcome
     from resizefix.reports.result_table import Made
     from resizefix.shapes.stored_shapes import ModelView
+    from resizefix.targets.target import Target
 
 
 _KEEPING_THE_MEANING = ("trt-legacy", "legalize")
@@ -39,15 +40,6 @@ class NotChanged(NamedTuple):
 
     reason: str
     outcome: Outcome | None = None
-
-
-class ExtraOutput(NamedTuple):
-    """What a command adds to the outcomes: fields for --json, and how to show them to a person; `show_last` shows
-    what stands behind the warnings."""
-
-    fields: dict[str, Any]
-    show: Callable[[], None]
-    show_last: Callable[[], None] = lambda: None
 
 
 def writing_command(
@@ -131,14 +123,15 @@ def write_result(
     options: dict[str, Any],
     why_not: Callable[[Result], NotChanged],
     *,
-    extra: Callable[[Result, str | None, bool], ExtraOutput | None] = lambda result, path, is_changed: None,
+    extra: Callable[[Result, str | None, bool], Answer | None] = lambda result, path, is_changed: None,
     again: Callable[[Result], Mapping[str, Any] | None] | None = None,
 ) -> Answer:
     """Write the model that the library's call of this command makes, if it is changed; the answer has the fields that
     such commands share.
 
     `why_not` says why a result is not changed. `extra` gets the result, the path to write to and whether the model is
-    changed. `again` gives options of the library to add for another call, or None where the result stands.
+    changed, and gives what the command adds to the outcomes. `again` gives options of the library to add for another
+    call, or None where the result stands.
     """
     began = time.perf_counter()
     command = str(click.get_current_context().command.name)
@@ -182,7 +175,7 @@ def _show(
     command: str,
     options: Mapping[str, Any],
     reached: _Reached,
-    further: ExtraOutput | None,
+    further: Answer | None,
     path: str | None,
     began: float,
 ) -> None:
@@ -201,11 +194,11 @@ def _show(
         kept=why is None,
         table=result_table(result, change) if change is not None else None,
     )
-    if further is not None:
+    if further is not None and further.show is not None:
         further.show()
     if change is not None and path is not None:
         text.show_lost_targets(change.moved.lost, change.moved.kept_by_integers)
-    if further is not None:
+    if further is not None and further.show_last is not None:
         further.show_last()
     if change is not None and command in _KEEPING_THE_MEANING:
         from resizefix.faults.table import named_faults
@@ -257,27 +250,28 @@ def show_profile_of(result: Result, fields: Mapping[str, Any], out: str) -> None
         show_step(repairing(out))
 
 
-def _moved(model: str, result: Result) -> tuple[ModelView, ModelView, TargetsMoved]:
-    """The old model, the new one, and which targets accept the resizes of each."""
+def _moved(model: str, result: Result, targets: Sequence[Target]) -> tuple[ModelView, ModelView, TargetsMoved]:
+    """The old model, the new one, and which of these targets accept the resizes of each."""
     from resizefix.document.document import Document
     from resizefix.library.verdict import targets_moved
     from resizefix.shapes.stored_shapes import ModelView
 
     before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-    return before, after, targets_moved(before, after, result.outcomes, result.inputs)
+    return before, after, targets_moved(targets, before, after, result.outcomes, result.inputs)
 
 
 def _made(model: str, result: Result, path: str | None, seconds: float) -> Made:
     """The new model and the old one; `path` is where the new one was written."""
     from resizefix.document.document import Document
     from resizefix.reports.result_table import Made, file_bytes
+    from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
-    before, after, moved = _moved(model, result)
+    before, after, moved = _moved(model, result, TENSORRT_TARGETS)
     written = None if path is None or path == DASH else file_bytes(path, Document.open(path))
     return Made(before, after, moved, (file_bytes(model, before.document), written), seconds)
 
 
-def _fields(model: str, reached: _Reached, further: ExtraOutput | None) -> dict[str, Any]:
+def _fields(model: str, reached: _Reached, further: Answer | None) -> dict[str, Any]:
     """The fields of the JSON that all commands which write share, and those of this one."""
     from resizefix.reports.json import blocker_json, input_json, integer_input_json, outcome_json, verification_json
 
@@ -292,9 +286,15 @@ def _fields(model: str, reached: _Reached, further: ExtraOutput | None) -> dict[
         **({} if further is None else further.fields),
     }
     if "lost_targets" not in fields:  # which promote-scales tells by itself
-        lost = _moved(model, result)[-1].lost if reached.why is None else ()
-        fields["lost_targets"] = [one.name for one in lost]
+        fields["lost_targets"] = _lost(model, result) if reached.why is None else []
     return fields
+
+
+def _lost(model: str, result: Result) -> list[str]:
+    """Which of all targets accepted the resizes before, and do not now."""
+    from resizefix.targets.catalogue import TARGETS  # with the rules of all runtimes
+
+    return [target.name for target in _moved(model, result, TARGETS)[-1].lost]
 
 
 def why_not_changed(options: dict[str, Any], done: str, already: str) -> Callable[[Result], NotChanged]:

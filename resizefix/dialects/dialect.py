@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 from onnx import AttributeProto, NodeProto
 
+from resizefix.diagnostics import RefusedError
 from resizefix.document.scopes import DEFAULT_DOMAINS
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 
 

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from onnx import AttributeProto, NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import DIALECTS, Dialect, Operands
 from resizefix.document.text import counted
-from resizefix.errors import RefusedError
 from resizefix.interpolation import (
     CoordinateTransformationMode,
     Interpolation,

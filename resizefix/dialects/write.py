@@ -7,10 +7,9 @@ from typing import Any
 
 from onnx import NodeProto, helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import FLOAT, FLOATS, Dialect, Operands
 from resizefix.dialects.read import label_of
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 
 

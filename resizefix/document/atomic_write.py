@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import NamedTuple
 
 from resizefix import process
+from resizefix.diagnostics import CannotWriteError, UsageError
 from resizefix.document.source import Piece, release, write_pieces
-from resizefix.errors import CannotWriteError, UsageError
 
 _OPEN_FILES_STAY = os.name == "nt"  # a name cannot be given to another file while one of that name is open
 

@@ -12,12 +12,13 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError, EncodeError
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.document.atomic_write import AtomicWrite
-from resizefix.document.detached import Detached, canonical, outline
+from resizefix.diagnostics import CannotWriteError, Diagnostic, UnreadableModelError, UsageError
 from resizefix.document.external_data import (
+    Detached,
     Home,
     Reference,
+    canonical,
+    outline,
     reference_of,
     references_in,
     relocated,
@@ -31,7 +32,6 @@ from resizefix.document.payloads import Payload
 from resizefix.document.source import Piece, Source, Span, as_bytes
 from resizefix.document.structure import require_sound, require_utf8
 from resizefix.document.wire import FIELDS, LENGTH_DELIMITED, CutOffError, MalformedError, number_of, records
-from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 from resizefix.printable import summary
 
 
@@ -156,6 +156,8 @@ class Document:
         `path` is replaced only with `overwrite`, a data file never. Raises UsageError, CannotWriteError,
         UnreadableModelError, RefusedError.
         """
+        from resizefix.document.atomic_write import AtomicWrite  # who reads a model needs none
+
         out = _path(path)
         home = self._home or Home(out.parent, out.parent)
         with AtomicWrite() as write:

@@ -1,25 +1,29 @@
-"""The one place that changes a document.
+"""Edits of a document: new nodes and constants under unused names, and what is put in, replaced or removed.
 
 Each function makes one small, complete change to the light model and leaves everything else as it is; what was not
-changed here is written back byte for byte by `Document.save`. None of them knows what a resize is.
+changed here is written back byte for byte by `Document.save`. None of them knows what a resize is. How an operator is
+written depends on the opset, where arguments moved from attributes to inputs: Slice at 10, Unsqueeze at 13
+(https://github.com/onnx/onnx/blob/main/docs/Changelog.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, helper
+import numpy as np
+import numpy.typing as npt
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope, bodies
-from resizefix.document.values import dims_in, stored_values, tensor_of
+from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
 from resizefix.document.view import View
+from resizefix.outcome import BITWISE, ErrorBound
 from resizefix.scope_path import FunctionName, Key, ScopePath
 
 # IR 4 is the first in which an initializer need not be, and if it is an input may be overridden (docs/IR.md,
 # ir_version 4).
 FIRST_IR_WITH_DEFAULTS = 4
-_LONGEST = 2**63 - 1  # dim_value is an int64
 
 
 def add_graph_input(model: ModelProto, value: ValueInfoProto, default: TensorProto | None = None) -> None:
@@ -238,39 +242,152 @@ def drop_named(field: MutableSequence[Any], names: Container[str]) -> None:
             del field[index]
 
 
-def rename_symbols(model: ModelProto, names: Mapping[str, str]) -> None:
-    """Give symbols of stored shapes other names."""
-    for _, body in bodies(model):
-        for value in stored_values(body):
-            tensor = tensor_of(value.type)
-            for dim in tensor.shape.dim if tensor is not None else ():
-                if dim.dim_param in names:
-                    dim.dim_param = names[dim.dim_param]
+class FreshNames:
+    """Gives out names that collide with none of `taken` and none given before."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = set(taken)
+        self._counts: dict[str, int] = {}  # up to which all numbers behind a name are taken
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted`, or `wanted_1`, `wanted_2`, … : the first that is free."""
+        name = wanted
+        count = self._counts.get(wanted, 0)
+        while name in self._taken:
+            count += 1
+            name = f"{wanted}_{count}"
+        self._taken.add(name)
+        self._counts[wanted] = count
+        return name
+
+    def is_free(self, name: str) -> bool:
+        """Whether `name` is still to be had."""
+        return name not in self._taken
 
 
-def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) -> None:
-    """Give a tensor value another shape: numbers stay numbers, names become symbols, None is unknown; no list, no
-    rank. A number above what the file can say (int64) is left unknown, too: nothing that long is ever run.
+Fresh = Callable[[str], str]
 
-    A size that it has already stays as it is written; of another one the denotation and unknown fields stay.
+TO_THE_END = 2**31 - 1
+"""An `end` beyond any axis; int32, because TensorRT parsers of old narrow it."""
+
+
+@dataclass(eq=False)
+class NodeBuilder:
+    """Collects nodes and their constants for a graph of one opset. A method returns the name of what it adds.
+
+    `_fresh` makes a name that is not used yet from a suggestion; `_prefix`, where it is not empty, begins all of them.
+    `_node_name` makes the name of a node from its operator and first output.
     """
-    if dims is None:
-        value.type.tensor_type.ClearField("shape")
-        return
-    write_dims(value.type.tensor_type.shape, dims)
+
+    _fresh: Fresh
+    opset: int
+    _prefix: str
+    _node_name: Callable[[str, str], str] = lambda op_type, output: output
+    nodes: list[NodeProto] = field(default_factory=list, init=False)
+    initializers: list[TensorProto] = field(default_factory=list, init=False)
+
+    def fresh(self, wanted: str) -> str:
+        """A name that is not used yet."""
+        return self._fresh(f"{self._prefix}_{wanted}" if self._prefix else wanted)
+
+    def value(self, values: npt.ArrayLike, wanted: str = "constant", dtype: npt.DTypeLike | None = None) -> str:
+        """A new initializer, in the numpy type of `values` unless `dtype` is given."""
+        name = self.fresh(wanted)
+        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values, dtype=dtype), name))
+        return name
+
+    def constant_node(self, values: npt.ArrayLike, wanted: str) -> str:
+        """A new Constant node."""
+        name = self.fresh(wanted)
+        return self.add("Constant", into=name, value=numpy_helper.from_array(np.asarray(values), name))
+
+    def add(
+        self,
+        op_type: str,
+        *inputs: str,
+        into: str | Sequence[str] | None = None,
+        wanted: str | None = None,
+        **attributes: Any,
+    ) -> str:
+        """A new node; `into` names its outputs, by default one new name like `wanted`. Gives its first output."""
+        outputs = [into] if isinstance(into, str) else list(into or ()) or [self.fresh(wanted or op_type.lower())]
+        name = self._node_name(op_type, outputs[0])
+        return self.append(helper.make_node(op_type, inputs, outputs, name=name, **attributes))
+
+    def append(self, node: NodeProto) -> str:
+        """A node made elsewhere, with the outputs that it has."""
+        self.nodes.append(node)
+        return str(node.output[0])
+
+    def as_type(self, x: str, dtype: npt.DTypeLike) -> str:
+        """The tensor in another numpy type."""
+        return self.add("Cast", x, to=int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype))))
+
+    def reshape(self, x: str, shape: Sequence[int]) -> str:
+        """Reshape to constants: 0 keeps the dimension at that place, -1 is what remains."""
+        return self.add("Reshape", x, self.value(shape, "shape", np.int64))
+
+    def unsqueeze(self, x: str, axes: Sequence[int]) -> str:
+        """New axes of length 1, at these places of the result."""
+        if self.opset < 13:
+            return self.add("Unsqueeze", x, axes=axes)
+        return self.add("Unsqueeze", x, self.value(axes, "axes", np.int64))
+
+    def split(self, x: str, axis: int, lengths: Sequence[int]) -> list[str]:
+        """Parts of these lengths along an axis."""
+        parts = [self.fresh("part") for _ in lengths]
+        if self.opset < 13:
+            self.add("Split", x, into=parts, axis=axis, split=lengths)
+        else:
+            self.add("Split", x, self.value(lengths, "lengths", np.int64), into=parts, axis=axis)
+        return parts
+
+    def slice(
+        self,
+        x: str,
+        axes: Sequence[int],
+        starts: Sequence[int],
+        ends: Sequence[int],
+        steps: Sequence[int] | None = None,
+    ) -> str:
+        """x[..., start:end:step, ...] on some axes; negative ends count from the end, `TO_THE_END` cuts nothing.
+
+        `steps` need opset 10. They are written there even if all are 1: TensorRT 6.0 reads all five inputs of Slice.
+        """
+        if self.opset < 10:
+            return self.add("Slice", x, axes=axes, starts=starts, ends=ends)
+        inputs = {"starts": starts, "ends": ends, "axes": axes, "steps": steps or [1] * len(axes)}
+        return self.add("Slice", x, *(self.value(values, what, np.int64) for what, values in inputs.items()))
+
+    def repeat_edges(self, x: str, axis: int, before: int, after: int) -> str:
+        """The first sample of an axis `before` times more, the last one `after` times more.
+
+        Slices and a Concat say it at every opset and to every reader; TensorRT reads Pad(mode=edge) from 8.5 on only.
+        """
+        first = [self.slice(x, [axis], [0], [1])] * before if before else []
+        last = [self.slice(x, [axis], [-1], [TO_THE_END])] * after if after else []
+        return self.add("Concat", *first, x, *last, axis=axis) if first or last else x
 
 
-def write_dims(shape: TensorShapeProto, dims: Sequence[int | str | None]) -> None:
-    """`set_shape` for a shape by itself."""
-    shape.SetInParent()
-    if len(shape.dim) != len(dims):
-        del shape.dim[:]
-        shape.dim.extend(TensorShapeProto.Dimension() for _ in dims)
-    for dim, old, size in zip(shape.dim, dims_in(shape), dims, strict=True):
-        if size == old:
-            continue
-        dim.ClearField("value")
-        if isinstance(size, str):
-            dim.dim_param = size
-        elif size is not None and abs(size) <= _LONGEST:
-            dim.dim_value = size
+@dataclass(frozen=True)
+class Replacement:
+    """Nodes that write a node's output, in order, the constants that they read, and how near they come (`error`).
+
+    The last node's output has the name asked for. A local function has no initializers: there the caller makes them
+    Constant nodes; in a model of IR 3 it lists them among the graph's inputs.
+
+    `how` names what was done, `description` says so to a person (empty: as `how` does), `why` what made it necessary.
+    `elem_type` is the type of the output where it becomes another.
+    """
+
+    nodes: tuple[NodeProto, ...]
+    initializers: tuple[TensorProto, ...] = ()
+    error: ErrorBound = BITWISE
+    how: str = ""
+    description: str = ""
+    why: str = ""
+    elem_type: int | None = None
+
+    def under(self, conditions: Sequence[str]) -> Replacement:
+        """The same, which comes that near under these conditions besides."""
+        return replace(self, error=replace(self.error, conditions=(*self.error.conditions, *conditions)))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import onnx
 
+from resizefix.diagnostics import UsageError
 from resizefix.document.atomic_write import AtomicWrite
-from resizefix.document.detached import Detached, canonical
+from resizefix.document.external_data import Detached, canonical
 from resizefix.document.payloads import Payload, detach, records_of_reference
 from resizefix.document.source import Piece, Span, as_bytes, is_already
-from resizefix.errors import UsageError
 
 # Each payload starts on a page, so that a runtime can map it by itself.
 ALIGNMENT = 4096

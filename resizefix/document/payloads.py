@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.source import Piece, Source, Span, framed
 from resizefix.document.wire import (
     FIELDS,
@@ -33,7 +34,6 @@ from resizefix.document.wire import (
     records,
     varint_value,
 )
-from resizefix.errors import UnreadableModelError
 
 # (kind of message, start, end) -> the records of it to enter, with the kind of message that each of them holds
 Entering = Callable[[str, int, int], Iterator[tuple[Record, str]]]

@@ -19,8 +19,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.wire import encode_header
-from resizefix.errors import UnreadableModelError
 
 TOKEN_PREFIX = "resizefix:"
 _sources: weakref.WeakSet[Source] = weakref.WeakSet()

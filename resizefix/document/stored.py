@@ -10,10 +10,10 @@ from typing import NamedTuple
 import onnx
 from onnx import TensorProto
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.payloads import OWN_DATA
 from resizefix.document.source import Piece, Span, first_difference
-from resizefix.errors import UnreadableModelError
 
 EXTERNAL_DATA = "external_data"
 

@@ -31,7 +31,7 @@ from onnx import (
     helper,
 )
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UnreadableModelError
 from resizefix.document.edits import set_default_opset
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
@@ -46,7 +46,6 @@ from resizefix.document.scopes import (
 from resizefix.document.text import amount, counted
 from resizefix.document.values import MOST_AXES, has_negative_size, node_of_many_axes, stored_values
 from resizefix.document.view import View
-from resizefix.errors import UnreadableModelError
 from resizefix.scope_path import FunctionName, ScopePath
 
 # onnx itself follows calls no deeper (onnx/shape_inference/implementation.cc); in versions without a limit it dies.

@@ -39,6 +39,11 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def few(values: Sequence[object], most: int) -> str:
+    """The first of these as Python writes them, and … where there are more than `most`."""
+    return ", ".join(map(repr, values[:most])) + (", …" if len(values) > most else "")
+
+
 def number_text(number: float) -> str:
     """`2.4`, `2`: a number as short as float32 allows, as numpy prints it; of others nine digits."""
     with np.errstate(all="ignore"):

@@ -24,7 +24,13 @@ from onnx import (
     ValueInfoProto,
 )
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Scopes, node_label, subgraphs
+from resizefix.document.scopes import (
+    DEFAULT_DOMAINS,
+    Scopes,
+    bodies,
+    node_label,
+    subgraphs,
+)
 from resizefix.scope_path import FunctionName
 
 Array = npt.NDArray[Any]
@@ -249,3 +255,44 @@ def _listed(node: NodeProto, position: int, attribute: str, lists: Mapping[str, 
     """How many numbers the list of a node has."""
     given = next((len(entry.ints) for entry in node.attribute if entry.name == attribute), 0)
     return given or (lists.get(node.input[position], unknown) if position < len(node.input) else unknown)
+
+
+_LONGEST = 2**63 - 1  # dim_value is an int64
+
+
+def rename_symbols(model: ModelProto, names: Mapping[str, str]) -> None:
+    """Give symbols of stored shapes other names."""
+    for _, body in bodies(model):
+        for value in stored_values(body):
+            tensor = tensor_of(value.type)
+            for dim in tensor.shape.dim if tensor is not None else ():
+                if dim.dim_param in names:
+                    dim.dim_param = names[dim.dim_param]
+
+
+def set_shape(value: ValueInfoProto, dims: Sequence[int | str | None] | None) -> None:
+    """Give a tensor value another shape: numbers stay numbers, names become symbols, None is unknown; no list, no
+    rank. A number above what the file can say (int64) is left unknown, too: nothing that long is ever run.
+
+    A size that it has already stays as it is written; of another one the denotation and unknown fields stay.
+    """
+    if dims is None:
+        value.type.tensor_type.ClearField("shape")
+        return
+    write_dims(value.type.tensor_type.shape, dims)
+
+
+def write_dims(shape: TensorShapeProto, dims: Sequence[int | str | None]) -> None:
+    """`set_shape` for a shape by itself."""
+    shape.SetInParent()
+    if len(shape.dim) != len(dims):
+        del shape.dim[:]
+        shape.dim.extend(TensorShapeProto.Dimension() for _ in dims)
+    for dim, old, size in zip(shape.dim, dims_in(shape), dims, strict=True):
+        if size == old:
+            continue
+        dim.ClearField("value")
+        if isinstance(size, str):
+            dim.dim_param = size
+        elif size is not None and abs(size) <= _LONGEST:
+            dim.dim_value = size

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import onnx
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from resizefix.errors import DiagnosedError
+from resizefix.diagnostics import DiagnosedError
 
 VARINT, FIXED64, LENGTH_DELIMITED, START_GROUP, END_GROUP, FIXED32 = range(6)
 

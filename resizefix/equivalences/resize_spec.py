@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from resizefix.document.text import counted
-from resizefix.equivalences.index_map import Form
+from resizefix.equivalences.kernel_arithmetic import Form
 from resizefix.interpolation import ExtentKind, Interpolation, KeepAspectRatioPolicy
 from resizefix.shapes.output_size import kernel_length, sampled_scale
 

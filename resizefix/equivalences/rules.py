@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.equivalences.index_map import LONGEST, Form, samples, scale_for_size
+from resizefix.equivalences.kernel_arithmetic import LONGEST, Form, samples, scale_for_size
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.shapes.output_size import every_rule_gives, robust_scale, sampled_scale

@@ -13,7 +13,7 @@ from itertools import count
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.equivalences import rules
-from resizefix.equivalences.index_map import LONGEST, Form
+from resizefix.equivalences.kernel_arithmetic import LONGEST, Form
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.rules import forms_of
 from resizefix.interpolation import Interpolation
@@ -23,7 +23,7 @@ from resizefix.interpolation import Interpolation
 class Equivalence:
     """A numbered fact: under `condition` two spellings compute the same, `because`. `name` says it in a few words.
 
-    `exact`: bit for bit in onnxruntime. Otherwise `error_bound.spelling_bound` says how far two spellings lie apart.
+    `exact`: bit for bit in onnxruntime. Otherwise `spelling_bound` says how far two spellings lie apart.
     """
 
     number: int

@@ -5,10 +5,9 @@ from typing import Any
 
 from onnx import AttributeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import DIALECTS, FLOAT, FLOATS, INT, INTS, STRING, Dialect, dialect_of
 from resizefix.document.edits import NodeEdit
-from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import SINCE_11, SINCE_18
 from resizefix.faults.resize_node import ResizeNode

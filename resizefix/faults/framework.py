@@ -26,7 +26,7 @@ from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.document.edits import NodeEdit
 from resizefix.document.text import numbers_text
 from resizefix.document.values import Array
-from resizefix.equivalences.index_map import Indices, nearest_indices
+from resizefix.equivalences.kernel_arithmetic import Indices, nearest_indices
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.operators import left_out
 from resizefix.faults.resize_node import ResizeNode

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import cached_property
 
 from onnx import NodeProto, TensorProto, numpy_helper
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import dialect_of, is_resize
-from resizefix.dialects.intended import Chain, IntendedStep
+from resizefix.dialects.intended import Chain, IntendedNode, IntendedStep
 from resizefix.dialects.read import read
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array
-from resizefix.errors import RefusedError
 from resizefix.faults.fault import Fault
 from resizefix.faults.resize_node import ResizeNode
-from resizefix.interpolation import Interpolation
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-
-
-@dataclass(frozen=True)
-class Meant:
-    """The meaning of the fixed node, where it can be read, the numbers of its constant operands, and how the others
-    are computed: each by "roi", "scales" or "sizes"."""
-
-    interpolation: Interpolation | None
-    values: Mapping[str, Array] = field(default_factory=dict)
-    chains: Mapping[str, Chain] = field(default_factory=dict)
 
 
 class Meanings:
@@ -52,13 +40,14 @@ class Meanings:
         self._constants.update({tensor.name: tensor for tensor in change.initializers})
         self._read[index] = (node, node.node if change.node is None else change.node, opset)
 
-    def of(self, index: int) -> Meant:
-        """What the node of the site means after all its fixes."""
-        node, fixed, opset = self._read[index]
+    def of(self, as_read: IntendedNode) -> IntendedNode:
+        """The node of a site as its fixes mean it: its meaning where that can be read, the numbers of its constant
+        operands, and how the others are computed."""
+        node, fixed, opset = self._read[as_read.index]
         try:
             reading = read(fixed, dialect_of(fixed.op_type, opset))
         except RefusedError:  # another fault is still there
-            return Meant(None)
+            return as_read
         scope = self._original.scopes.by_path.get(node.scope.path)
         values: dict[str, Array] = {}
         chains: dict[str, Chain] = {}
@@ -69,7 +58,7 @@ class Meanings:
                 chains[what] = chain
             elif chain is not None and chain.name in chain.constants:
                 values[what] = chain.constants[chain.name]
-        return Meant(reading.interpolation, values, chains)
+        return replace(as_read, wanted=reading.interpolation, values=values, chains=chains)
 
     def _chain(self, scope: Scope, name: str) -> Chain:
         """What a tensor is made by, back to what no fix wrote."""

@@ -16,8 +16,7 @@ from onnx import ModelProto, NodeProto, ValueInfoProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import NodeEdit
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, NodeEdit
 from resizefix.document.scopes import is_operator
 from resizefix.document.values import tensor_of
 from resizefix.faults.conversions import DUPLICATE_OUTPUT

@@ -8,8 +8,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from resizefix.dialects.dialect import RESIZES
-from resizefix.document.edits import NodeEdit
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, NodeEdit
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, is_operator, names_in
 from resizefix.document.values import Array, Dims, known_types
 from resizefix.faults import output_sizes

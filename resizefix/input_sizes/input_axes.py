@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from onnx import ModelProto, ValueInfoProto
 
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.values import dims_of
-from resizefix.errors import RefusedError, UsageError
 from resizefix.shapes.operand import attribute_of
 
 _MOST_CHANNELS = 4  # grey, with alpha, RGB, RGBD: an axis of so few is no height

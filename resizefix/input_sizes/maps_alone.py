@@ -4,10 +4,10 @@ the image's size, and sizes need not be followed to know that."""
 import numpy as np
 from onnx import AttributeProto, NodeProto
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.read import read
 from resizefix.document.scopes import is_operator
-from resizefix.errors import RefusedError
 from resizefix.input_sizes.input_axes import ImageInput
 from resizefix.scope_path import MAIN
 from resizefix.shapes.stored_shapes import ModelView

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Union
 
 from onnx import ModelProto
 
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.interop.in_memory import complete, light_document
 
 if TYPE_CHECKING:

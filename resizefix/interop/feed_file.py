@@ -14,9 +14,8 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.values import Array
-from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import InputKind, TensorInput, as_stored
 
 _INSTALL = "pip install 'resizefix[images]'"

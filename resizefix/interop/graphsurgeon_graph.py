@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from onnx import ModelProto, TensorProto, helper
 
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError, UsageError
 from resizefix.interop.in_memory import complete, light_document
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from google.protobuf.message import EncodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 from onnx import ModelProto, TensorProto, numpy_helper
 
+from resizefix.diagnostics import CannotWriteError, UnreadableModelError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.external_data import references_in
 from resizefix.document.wire import encode_header, number_of
-from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 
 LARGE = 4 << 20
 

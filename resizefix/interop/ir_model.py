@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.interop.in_memory import complete, light_document
 
 if TYPE_CHECKING:

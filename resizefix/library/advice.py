@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, ResizefixError, code_of
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library.options import call_of, with_words, words_as_options
+from resizefix.library.result import AskedCall
 from resizefix.outcome import Outcome, Status
 
 if TYPE_CHECKING:
@@ -25,14 +25,6 @@ Words = tuple[str, ...]
 _TRIED = 224  # a multiple of 32, 28 and 14, which the strides and patches of most networks are
 _INLINE = ("--inline",)
 _ALSO_VERIFIED = "--size"  # what an example of a size proves, that size alone proves
-
-
-class AskedCall(NamedTuple):
-    """A call that refused nodes: the document and the options that it was given, and its result."""
-
-    document: Document
-    options: Mapping[str, Any]
-    result: Result[Any]
 
 
 Candidates = Callable[[AskedCall, Outcome], Iterable[Words]]

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.text import listed
-from resizefix.errors import UsageError
 from resizefix.input_sizes.input_axes import asked_shapes, image_inputs, open_images
 from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.input_sizes.writing.fixed import closed

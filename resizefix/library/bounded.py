@@ -20,15 +20,14 @@ import numpy as np
 from onnx import ModelProto
 
 from resizefix import process
-from resizefix.diagnostics import Diagnostic, for_command_line, for_reader, is_for_command_line
+from resizefix.diagnostics import Diagnostic, RefusedError, for_command_line, for_reader, is_for_command_line
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError
 from resizefix.interop import Model, OfAnotherPackage, opened, returned
-from resizefix.library.advice import AskedCall, Candidates, advise, with_inlining
+from resizefix.library.advice import Candidates, advise, with_inlining
 from resizefix.library.option_values import SIZE
 from resizefix.library.options import checked_options, checks_of, command_of
-from resizefix.library.preparation import Asks, inlining_first
-from resizefix.library.result import Demand, Result, failed, refusal_of, settled, skipped
+from resizefix.library.result import AskedCall, Demand, Result, failed, refusal_of, settled, skipped
+from resizefix.library.seam import Asks, inlining_first
 from resizefix.operations.sites import find_sites, select
 from resizefix.outcome import ModelOutcome, Status
 from resizefix.verification.verification import DEFAULTS, RunOptions, Verification, VerificationStatus
@@ -155,7 +154,7 @@ def _advising(
     """Gives the result of a call, whose refused outcomes say which options help."""
 
     def advised(asked: AskedCall) -> Result:
-        if advice is not None:
+        if advice is not None and any(one.status is Status.REFUSED for one in asked.result.outcomes):
             outcomes = advise(call, command, asked, advice, tells_why=tells_why)
             asked = asked._replace(result=replace(asked.result, outcomes=outcomes))
         if inlines is None or not asked.document.proto.functions or asked.options.get("inline"):

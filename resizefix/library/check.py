@@ -11,7 +11,7 @@ from resizefix.library.bounded import checked
 from resizefix.library.verdict import Verdict, Verdicts
 from resizefix.operations.integer_inputs import violations_of_the_whole
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.targets.catalogue import TARGETS, target_named
+from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.onnxruntime_target import ONNXRUNTIME
@@ -93,7 +93,10 @@ def check_all(
         judged.setdefault(target.name, target)
         if not target.file and _is_between(name, target):
             asked.setdefault(target.name, name.strip().lower())
-    judged = judged or {target.name: target for target in TARGETS}
+    if not judged:
+        from resizefix.targets.catalogue import TARGETS  # with the rules of all runtimes
+
+        judged = {target.name: target for target in TARGETS}
     view = model if isinstance(model, ModelView) else ModelView(opened(model))
     facts = facts_in(view)
     violations = {

@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input
 from resizefix.operations.site import Site
@@ -26,8 +25,7 @@ from resizefix.verification.scale_points import other_values
 from resizefix.verification.sizing import SIZINGS, sized
 
 if TYPE_CHECKING:
-    from resizefix.operations.site import Refusal
-    from resizefix.shapes.number_reading import Dims
+    from resizefix.shapes.inference import FixedDims
     from resizefix.shapes.walk import Moved, WalkEnded
 
 
@@ -40,7 +38,7 @@ _MOST_SIZINGS = 6
 def without_coupled(
     candidate: C,
     sites: Sequence[Site],
-    promote: Callable[[Mapping[int, Refusal]], C],
+    promote: Callable[[Mapping[int, RefusedError]], C],
     probe: Callable[[C], dict[Key, Coupling]],
     *,
     shared: bool = False,
@@ -58,7 +56,7 @@ def without_coupled(
     that help once a site is refused, `by_sizes` what sizes alone say of the sites.
     """
     verdicts: dict[Key, Coupling] = {}
-    refused: dict[int, Refusal] = {}
+    refused: dict[int, RefusedError] = {}
     by_index = {site.index: site for site in sites}
     for count in range(len(sites) + 1):
         probed = probe(candidate)
@@ -87,7 +85,9 @@ def without_coupled(
         candidate = promote(refused)
     if refused:
         words = retry_args()
-        candidate = promote({index: refusal._replace(retry_args=words) for index, refusal in refused.items()})
+        candidate = promote(
+            {index: RefusedError(refusal.diagnostic, retry_args=words) for index, refusal in refused.items()}
+        )
     return candidate, verdicts
 
 
@@ -100,13 +100,11 @@ def _keeps_sizes(site: Site) -> bool:
     return site.extent.kind is ExtentKind.SIZES or site.origin.kind is OriginKind.COMPUTED
 
 
-def _refusal(coupling: Coupling, by_sizes: Coupling | None, shared: bool) -> Refusal:
-    from resizefix.operations.site import Refusal
-
+def _refusal(coupling: Coupling, by_sizes: Coupling | None, shared: bool) -> RefusedError:
     partner = None if by_sizes is None or by_sizes.breaks_at != coupling.breaks_at else by_sizes.partner
     code = "library.coupled-together" if shared else "library.coupled"
     fits = "library.sizes-must-fit" if partner is None else "library.size-must-be-that-of"
-    return Refusal(Diagnostic(code, breaks_at=coupling.breaks_at, where=Diagnostic(fits, partner=partner)))
+    return RefusedError(Diagnostic(code, breaks_at=coupling.breaks_at, where=Diagnostic(fits, partner=partner)))
 
 
 def named_in_original(couplings: Mapping[Key, Coupling], promoted: Document, original: Document) -> dict[Key, Coupling]:
@@ -145,7 +143,7 @@ def couplings_of(view: ModelView, sites: Sequence[Site]) -> dict[Key, Coupling]:
     inquiry = SizeInquiry(view)
     chosen = [site for site in sites if site.index in plans]
 
-    def promoted(refused: Mapping[int, Refusal]) -> Mapping[int, InputBinding]:
+    def promoted(refused: Mapping[int, RefusedError]) -> Mapping[int, InputBinding]:
         return {index: plan for index, plan in plans.items() if index not in refused}
 
     def probe(promoted: Mapping[int, InputBinding]) -> dict[Key, Coupling]:
@@ -252,7 +250,7 @@ def _coupling(label: str, ended: WalkEnded | None) -> Coupling:
     return Coupling(label, Freedom.COUPLED, ended.node, ended.partner)
 
 
-def _sizings(view: ModelView) -> list[Mapping[str, Dims]]:
+def _sizings(view: ModelView) -> list[Mapping[str, FixedDims]]:
     """Sizes to assume for the inputs, the most sensible first. None, what the file says of every tensor, where it
     fixes all inputs."""
     inputs = [entry for entry in model_inputs(view.document.proto) if not entry.has_default]

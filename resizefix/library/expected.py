@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.faults.framework import DIFFERS
 from resizefix.faults.table import faults_of, resize_nodes
 from resizefix.interop.feed_file import Fed, StoredArrays, assigned, read_arrays, read_feeds
 from resizefix.library.live import places_of
 from resizefix.operations.sites import find_sites
+from resizefix.outcome import ErrorBound
 from resizefix.runtimes.inputs import TensorInput, model_inputs
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.expected import Expected, verify_expected

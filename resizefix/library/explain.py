@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.interop import Model
 from resizefix.library.bounded import checked
 from resizefix.library.fix_trials import (
@@ -23,9 +22,8 @@ from resizefix.library.fix_trials import (
     verdict,
 )
 from resizefix.library.options import CHANGING, call_of, checks_of
-from resizefix.messages.fed_sizes import FedSizes, fed_sizes
 from resizefix.messages.message import ANY_SIZE, FED, FED_SIZE, RELEASES, REPAIR, RUNTIMES, Fix, Message
-from resizefix.messages.pasted_text import plain, speaker
+from resizefix.messages.pasted_text import FedSizes, fed_sizes, plain, speaker
 from resizefix.messages.table import messages_in, near_miss, nearest_to
 from resizefix.targets.catalogue import releases_with, row_named, target_named
 from resizefix.words import operand, out_name, quoted

@@ -13,13 +13,13 @@ from operator import attrgetter
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError, UsageError
+from resizefix.document.edits import Replacement
 from resizefix.library.live import seconds_left
 from resizefix.operations.candidates import AS_IT_IS, LegalizeAs, candidates, form_now, why_left_alone
 from resizefix.operations.legalize import legalizers
-from resizefix.operations.replacement import Allowance, Replacement
+from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten, rewrite
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in

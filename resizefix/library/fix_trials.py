@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.faults.names import REUSED, known_names
 from resizefix.faults.table import faults_in
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs
@@ -27,14 +26,14 @@ from resizefix.library.option_values import SIZE_OR_ANY
 from resizefix.library.options import words_as_options
 from resizefix.library.plans import Plans
 from resizefix.library.repair import known_faults
-from resizefix.messages.fed_sizes import FedSizes
 from resizefix.messages.message import FED, FREEZE, LEGACY, Fix
+from resizefix.messages.pasted_text import FedSizes
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.targets.catalogue import TARGETS, target_named, targets_with
+from resizefix.targets.catalogue import target_named, targets_with
 from resizefix.targets.target import taken
 from resizefix.targets.tensorrt import LEGACY_TARGETS
 from resizefix.verification.engine import Engine
@@ -377,7 +376,7 @@ def verdict(model: Model, target: str) -> bool | None:
 def target_of(fix: Fix) -> str | None:
     """The target that a fix writes for."""
     if fix == LEGACY:
-        return next(target.name for target in TARGETS if target in LEGACY_TARGETS)
+        return LEGACY_TARGETS[0].name
     return named_target(fix)
 
 

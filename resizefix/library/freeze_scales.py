@@ -7,17 +7,26 @@ from dataclasses import replace
 
 from resizefix.document.document import Document
 from resizefix.library import seam
-from resizefix.library.advice import AskedCall, Words, proposed, with_size
+from resizefix.library.advice import Words, proposed, with_size
 from resizefix.library.bounded import operation
 from resizefix.library.plans import Plans
-from resizefix.library.preparation import never
-from resizefix.library.result import Demand, Result, failed, measured, not_verified, skipped, without_their_chain
+from resizefix.library.result import (
+    AskedCall,
+    Demand,
+    Result,
+    failed,
+    measured,
+    not_verified,
+    skipped,
+    without_their_chain,
+)
+from resizefix.library.seam import never
 from resizefix.operations.freeze_scales import freeze_scales as freeze
 from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import half_units
+from resizefix.verification.compare import half_units
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import ChangeOptions, Unpack, conditions
 

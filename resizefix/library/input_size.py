@@ -16,18 +16,17 @@ from itertools import combinations
 
 from onnx import ModelProto, ValueInfoProto
 
-from resizefix.diagnostics import Diagnostic, option
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError, option
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
-from resizefix.errors import RefusedError, UsageError
 from resizefix.input_sizes.input_axes import ImageInput, image_inputs, of_proportions
 from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import KEEP, Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
 from resizefix.library.bounded import operation
-from resizefix.library.preparation import never
 from resizefix.library.result import Demand, Resolution, Result, failed, not_verified
+from resizefix.library.seam import never
 from resizefix.library.size_work import SizeWork
 from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError

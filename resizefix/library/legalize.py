@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from onnx import TensorProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.errors import UsageError
 from resizefix.library import seam
-from resizefix.library.advice import AskedCall, Words, with_size
+from resizefix.library.advice import Words, with_size
 from resizefix.library.bounded import operation
-from resizefix.library.preparation import raised, require_raised_alike, with_raised
-from resizefix.library.result import Demand, Result, VerificationFailedError, failed
-from resizefix.library.seam import INEXACT_BOUND, LOWERED_BOUND, proven
+from resizefix.library.result import AskedCall, Demand, Result, VerificationFailedError, failed
+from resizefix.library.seam import INEXACT_BOUND, LOWERED_BOUND, proven, raised, require_raised_alike, with_raised
 from resizefix.operations.integer_inputs import deciding_floats, shape_input_options, violations_of_the_whole
 from resizefix.operations.legalize import legalize as make_legal
-from resizefix.operations.quotient_sizes import Dividends, Pinned, pinned, quotient_sites, with_sizes_read
+from resizefix.operations.quotient_sizes import Dividends, pinned, quotient_sites, with_sizes_read
 from resizefix.operations.replacement import Allowance
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import Site
@@ -30,7 +28,7 @@ from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import FUNCTIONS_ARE_INLINED
+from resizefix.targets.shared_rules import FUNCTIONS_ARE_INLINED
 from resizefix.targets.target import Target, judge
 from resizefix.targets.tensorrt import SPEAKS_FOR
 from resizefix.verification.plan import Plan
@@ -114,50 +112,11 @@ def legalize(
     if denominator is not None and not shape_inputs:
         raise UsageError("library.denominator-without-shape-inputs", denominator=denominator)
     wanted = target_named("onnxruntime" if target is None else target)
-    view = ModelView(raised(document, opset))
-    start = _prepared(document, view, select(sites_in(view), node), wanted, node)
-    allowance = Allowance(allow_inexact, lower)
-    work = _Rewriting(
-        start, wanted, allowance, conditions(**run), verify, live, (runtime_python or {}).get(wanted.name)
-    )
+    view, python = ModelView(raised(document, opset)), (runtime_python or {}).get(wanted.name)
+    sites = select(sites_in(view), node)
+    allowance, rules = Allowance(allow_inexact, lower), conditions(**run)
+    work = _Rewriting(document, view, sites, wanted, allowance, rules, verify=verify, live=live, python=python)
     return work.fastest() if fastest else work.first_that_holds()
-
-
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """A document whose resizes the target can judge: raised, with sizes read and lengths taken from partners where it
-    asks for that. `given` are the selected sites of `document`, which is the model as it came, `sites` the same in
-    `view`; `base` has neither lengths of partners."""
-
-    document: Document
-    base: Document
-    view: ModelView
-    given: Sequence[Site]
-    sites: Sequence[Site]
-    by_size: Dividends
-    pins: Pinned
-
-
-def _prepared(
-    document: Document, view: ModelView, sites: Sequence[Site], target: Target, patterns: Sequence[str]
-) -> _Prepared:
-    """What the target can judge of a document, of which `view` is the raised one and `sites` are selected."""
-    base = view.document
-    chosen = {site.index for site in sites}
-    by_size = quotient_sites(view, sites, target)
-    if by_size:
-        constant = _constant_in(view, sites, target)
-        by_size = {key: sizes for key, sizes in by_size.items() if key not in constant}
-    if by_size:
-        base = _reading_sizes(base, by_size)
-        view = ModelView(base)
-        sites = [site for site in sites_in(view) if site.index in chosen]
-    pins = pinned(view, sites, target)
-    if pins.texts:
-        view = ModelView(pins.document)
-        sites = [site for site in sites_in(view) if site.index in chosen]
-    given = select(find_sites(document), patterns) if base is not document else sites
-    return _Prepared(document, base, view, given, sites, by_size, pins)
 
 
 def _constant_in(view: ModelView, sites: Sequence[Site], target: Target) -> frozenset[Key]:
@@ -167,24 +126,33 @@ def _constant_in(view: ModelView, sites: Sequence[Site], target: Target) -> froz
     return frozenset(site.key for site, outcome in pairs if outcome.status is not Status.REFUSED)
 
 
-class _Refuted(NamedTuple):
-    """Why a form may not be written, and which rewritten nodes are to blame; none: that is not known."""
-
-    error: VerificationFailedError
-    nodes: Collection[Key]
-
-
-@dataclass(frozen=True, eq=False)
 class _Rewriting:
-    """One call: what it begins with, and what it is asked for."""
+    """One call. `given` are the selected sites of `document`, which is the model as it came. `sites` are the same in
+    `view`, whose resizes the target can judge: raised, with sizes read and lengths taken from partners where it asks
+    for that. `base` has no lengths of partners."""
 
-    start: _Prepared
-    target: Target
-    allowance: Allowance
-    rules: Conditions
-    verify: bool
-    live: bool
-    python: str | None
+    def __init__(
+        self, document: Document, view: ModelView, sites: Sequence[Site], target: Target, allowance: Allowance,
+        rules: Conditions, *, verify: bool, live: bool, python: str | None,
+    ) -> None:  # fmt: skip
+        self.document, self.target, self.allowance, self.rules = document, target, allowance, rules
+        self.verify, self.live, self.python = verify, live, python
+        base, chosen = view.document, {site.index for site in sites}
+        self.by_size = quotient_sites(view, sites, target)
+        if self.by_size:
+            constant = _constant_in(view, sites, target)
+            self.by_size = {key: sizes for key, sizes in self.by_size.items() if key not in constant}
+        if self.by_size:
+            base = _reading_sizes(base, self.by_size)
+            view = ModelView(base)
+            sites = [site for site in sites_in(view) if site.index in chosen]
+        self.pins = pinned(view, sites, target)
+        if self.pins is not None:
+            view = self.pins.after
+            sites = [site for site in sites_in(view) if site.index in chosen]
+        self.base, self.view, self.sites = base, view, sites
+        given = sites if base is document else find_sites(document)
+        self.given = [site for site in given if site.index in chosen]
 
     def first_that_holds(self) -> Result:
         """The preferred form of each node; where one is refuted, the next one of that node. Raises the first
@@ -199,12 +167,13 @@ class _Rewriting:
             if model in tried:
                 assert first is not None
                 raise first
-            result = self._tested(rewritten, allowed)
-            if not isinstance(result, _Refuted):
-                return result
+            try:
+                return self._tested(rewritten, allowed)
+            except VerificationFailedError as error:
+                first = first or error
+                refuted = error.refuted
             tried.append(model)
-            first = first or result.error
-            for key in result.nodes or {site.key for site in self._changed(rewritten)}:
+            for key in refuted or {site.key for site in self._changed(rewritten)}:
                 passed_over[key] = passed_over.get(key, 0) + 1
 
     def fastest(self) -> Result:
@@ -212,66 +181,62 @@ class _Rewriting:
         from resizefix.library.fastest import fastest as choose  # onnxruntime is imported where something is run
         from resizefix.operations.candidates import LARGEST_BOUND
 
-        start, rewritten = self.start, self._by_rules({})
+        rewritten = self._by_rules({})
         rewritten, speed = choose(
-            start.view, start.sites, rewritten, self.target, self.allowance, self.rules, python=self.python
+            self.view, self.sites, rewritten, self.target, self.allowance, self.rules, python=self.python
         )
-        result = self._tested(self._submitted(rewritten), LARGEST_BOUND)
-        if isinstance(result, _Refuted):
-            raise result.error
-        return replace(result, speed=speed)
+        return replace(self._tested(self._submitted(rewritten), LARGEST_BOUND), speed=speed)
 
     def _by_rules(self, passed_over: Mapping[Key, int]) -> Rewritten:
-        start = self.start
         rewritten = make_legal(
-            start.pins.document,
-            start.sites,
+            self.view.document,
+            self.sites,
             self.target,
             allowance=self.allowance,
-            view=start.view,
+            view=self.view,
             passed_over=passed_over,
         )
-        return replace(rewritten, outcomes=start.pins.outcomes(start.sites, rewritten.outcomes))
+        by_index = {} if self.pins is None else {one.index: one for one in self.pins.outcomes}
+        outcomes = (
+            by_index.get(one.index, one) if one.status is Status.UNCHANGED else one for one in rewritten.outcomes
+        )
+        return replace(rewritten, outcomes=tuple(outcomes))
 
     def _submitted(self, rewritten: Rewritten) -> Rewritten:
         """With the outcomes of the sites as they came, and submitted."""
-        start = self.start
-        if start.base is not start.document:
-            now = default_opset(start.base.proto.opset_import, fallback=1)
-            outcomes = with_raised(rewritten.outcomes, start.given, rewritten.document, now)
-            rewritten = replace(rewritten, outcomes=_reading(outcomes, start.given, start.by_size))
+        if self.base is not self.document:
+            now = default_opset(self.base.proto.opset_import, fallback=1)
+            outcomes = with_raised(rewritten.outcomes, self.given, rewritten.document, now)
+            rewritten = replace(rewritten, outcomes=_reading(outcomes, self.given, self.by_size))
         changed = self._changed(rewritten)
         if not changed:
             return rewritten
-        keys = frozenset(site.key for site in changed) | start.pins.nodes
+        keys = frozenset(site.key for site in changed) | (frozenset() if self.pins is None else self.pins.touched)
         plan = Plan(keys, types=_of_other_type(rewritten, changed))
-        return rewritten.with_document(seam.submitted(start.base, rewritten.document, plan))
+        return rewritten.with_document(seam.submitted(self.base, rewritten.document, plan))
 
     def _changed(self, rewritten: Rewritten) -> list[Site]:
-        pairs = zip(self.start.given, rewritten.outcomes, strict=True)
+        pairs = zip(self.given, rewritten.outcomes, strict=True)
         return [site for site, outcome in pairs if outcome.status is Status.CHANGED]
 
-    def _tested(self, rewritten: Rewritten, allowed: float) -> Result | _Refuted:
-        """The result if everybody who can be asked has nothing against it."""
-        start, changed = self.start, self._changed(rewritten)
-        try:
-            if self.verify and changed and self.target.name in SPEAKS_FOR:
-                self._ask_parser(rewritten, changed)
-            if self.verify and start.base is not start.document:
-                require_raised_alike(start.document, start.base, rewritten.outcomes, self.rules)
-            result = proven(start.document, rewritten, changed, allowed, self.rules if self.verify else None)
-        except VerificationFailedError as error:
-            return _Refuted(error, ())
-        result = replace(result, blockers=_mistaken(start.view, self.target))
+    def _tested(self, rewritten: Rewritten, allowed: float) -> Result:
+        """The result if everybody who can be asked has nothing against it; else raises VerificationFailedError."""
+        changed = self._changed(rewritten)
+        if self.verify and changed and self.target.name in SPEAKS_FOR:
+            self._ask_parser(rewritten, changed)
+        if self.verify and self.base is not self.document:
+            require_raised_alike(self.document, self.base, rewritten.outcomes, self.rules)
+        result = proven(self.document, rewritten, changed, allowed, self.rules if self.verify else None)
+        result = replace(result, blockers=_mistaken(self.view, self.target))
         is_asked = self.target.runtime in ("tensorrt", "onnxruntime")
         if is_asked or not self.verify or not changed or not self.live:
             return result
         from resizefix.library.live import prove_live
 
-        proof = prove_live(start.document, result.model, changed, self.target, self.rules, self.python)
+        proof = prove_live(self.document, result.model, changed, self.target, self.rules, self.python)
         if not proof.fits:
             refuted = replace(result, verification=Verification(VerificationStatus.FAILED, proof.said))
-            return _Refuted(failed(refuted), proof.refuted)
+            raise failed(refuted, refuted=proof.refuted)
         reason = f"{result.verification.reason}; {proof.said}" if result.verification.reason else proof.said
         return replace(result, verification=replace(result.verification, reason=reason))
 
@@ -279,10 +244,10 @@ class _Rewriting:
         """Raises VerificationFailedError where the target's own parser refuses what was rewritten."""
         from resizefix.library.live import why_live_refuses  # a parser of its own process is asked by few
 
-        refusal = why_live_refuses(self.start.document, rewritten.document, changed)
+        refusal = why_live_refuses(self.document, rewritten.document, changed)
         if refusal is not None:
             refuted = Verification(VerificationStatus.FAILED, refusal)
-            raise failed(Result(self.start.document, rewritten.outcomes, (), refuted))
+            raise failed(Result(self.document, rewritten.outcomes, (), refuted))
 
 
 def _reading_sizes(document: Document, by_size: Dividends) -> Document:
@@ -307,7 +272,7 @@ def _reading(outcomes: Sequence[Outcome], sites: Sequence[Site], by_size: Divide
 
 def _of_other_type(rewritten: Rewritten, changed: Sequence[Site]) -> frozenset[Key]:
     """The nodes that give floats now, because a target resizes no such integers."""
-    shapes = rewritten.view.shapes
+    shapes = rewritten.after.shapes
     integers = (site for site in changed if site.elem_type == TensorProto.UINT8)
     return frozenset(site.key for site in integers if shapes.elem_type(site.key) == TensorProto.FLOAT)
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies, node_label
-from resizefix.errors import UsageError
 from resizefix.library.tensorrt_profile import Profile, ProfilePlan, checked, planned
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
+from resizefix.outcome import ErrorBound
 from resizefix.printable import one_paragraph
 from resizefix.process import DEFAULT_TIMEOUT
 from resizefix.runtimes.catalogue import RUNTIMES, RuntimeRow, runtime_named
@@ -26,7 +25,6 @@ from resizefix.runtimes.runtime import Ending, LiveUnavailable, NodeAnswer, Runt
 from resizefix.runtimes.tensorrt import LiveError, LiveParser, LiveVerdict, of_the_whole
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in
 from resizefix.targets.target import Effect, Target, Violation, judge
 from resizefix.targets.tensorrt import SPEAKS_FOR
@@ -355,6 +353,8 @@ def _error(node: NodeAnswer, runtime: str, op_type: str) -> LiveError:
 
 def _with_rules(sites: tuple[SiteDrift, ...], document: Document, row: RuntimeRow) -> tuple[SiteDrift, ...]:
     """The drifts, each with the rule of the runtime's target that foresees it."""
+    from resizefix.targets.catalogue import TARGETS  # with the rules of all runtimes
+
     target = next((target for target in TARGETS if target.name == row.target), None)
     if target is None or not any(site.differs for site in sites):
         return sites

@@ -7,27 +7,24 @@ from dataclasses import replace
 
 from onnx import TensorProto
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.structure import why_invalid
-from resizefix.errors import UsageError
 from resizefix.faults.table import faults_in
 from resizefix.library import seam
 from resizefix.library.bounded import operation
-from resizefix.library.preparation import never
 from resizefix.library.result import Demand, Result, failed, measured, not_done, not_verified, skipped
-from resizefix.library.seam import INEXACT_BOUND, LOWERED_BOUND, bounds_of
+from resizefix.library.seam import INEXACT_BOUND, LOWERED_BOUND, bounds_of, never
 from resizefix.operations.change_opset import lowered_to
 from resizefix.operations.change_opset import raised_to as raised
 from resizefix.operations.repair import why_resizes_refused
 from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import find_sites
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import ErrorBound, Outcome, Status
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import half_units
+from resizefix.verification.compare import half_units
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import (
     ChangeOptions,

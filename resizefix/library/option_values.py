@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.printable import printable
 
 Reader = Callable[[Any], Any]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.library import option_values as kinds
 from resizefix.library.option_values import OptionKind, pairs_once
 from resizefix.process import DEFAULT_TIMEOUT

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, is_operator
 from resizefix.document.values import dims_of
-from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.forms import bind_input, retry_args
 from resizefix.operations.site import ReadSite, Site
@@ -96,7 +97,6 @@ class Plans:
         """The options with which `legalize` writes a model that this TensorRT accepts, its float inputs that decide
         sizes made integers; None: there are none, or the model is refused then, too."""
         from resizefix.operations.integer_inputs import (
-            IntegerInput,
             deciding_floats,
             shape_input_options,
             violations_of_the_whole,
@@ -108,7 +108,7 @@ class Plans:
         floats = deciding_floats(self._view) if target.runtime == "tensorrt" and self.all_run else []
         if not floats:
             return None
-        inputs = [IntegerInput(one, DENOMINATOR if one.gives_scales else 1) for one in floats]
+        inputs = [replace(one, denominator=DENOMINATOR if one.gives_scales else 1) for one in floats]
         view = ModelView(with_integer_inputs(self._view.document, inputs))
         legal = ModelView(legalize(view.document, sites_in(view), target, view=view).document)
         is_taken = all(accepts(target, facts) for facts in facts_in(legal))
@@ -202,10 +202,11 @@ def _read_otherwise(view: ModelView, sites: Sequence[Site], target: Target) -> f
     by_size = quotient_sites(view, sites, target)
     reading = ModelView(with_sizes_read(view.document, by_size)) if by_size else view
     pins = pinned(reading, sites_in(reading), target)
-    if not by_size and not pins.texts:
+    if not by_size and pins is None:
         return frozenset()
-    facts = facts_in(ModelView(pins.document) if pins.texts else reading)
-    moved = (site.index for site in sites if site.key in by_size or site.index in pins.texts)
+    facts = facts_in(reading if pins is None else pins.after)
+    at_partners = () if pins is None else {one.index for one in pins.outcomes}
+    moved = (site.index for site in sites if site.key in by_size or site.index in at_partners)
     return frozenset(index for index in moved if accepts(target, facts[index]))
 
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
-from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import proposed
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry, couplings_of, named_in_original, without_coupled
-from resizefix.library.preparation import never
 from resizefix.library.result import (
     Demand,
     Result,
@@ -26,9 +24,10 @@ from resizefix.library.result import (
     skipped,
     without_their_chain,
 )
-from resizefix.operations.promote_scales import Promotion
+from resizefix.library.seam import never
 from resizefix.operations.promote_scales import promote_scales as promote
-from resizefix.operations.site import Refusal, Site
+from resizefix.operations.rewriter import Rewritten
+from resizefix.operations.site import Site
 from resizefix.operations.sites import select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import one_paragraph
@@ -90,7 +89,7 @@ def promote_scales(
             "library.denominator-without-tensorrt", retry_args=("--for", "tensorrt"), denominator=denominator
         )
     if opset is not None:
-        from resizefix.library.preparation import is_later  # few models are raised
+        from resizefix.library.seam import is_later  # few models are raised
 
         is_later(document, opset)  # or else an error
     view = ModelView(document)
@@ -114,19 +113,19 @@ class _Call:
     verify: bool
     at: Sequence[Sequence[float]]
 
-    def unverified(self, candidate: Promotion, run: ChangeOptions) -> Result[Document]:
+    def unverified(self, candidate: Rewritten, run: ChangeOptions) -> Result[Document]:
         """The result without a run of a model."""
         _, candidate = _submitted(self.view.document, self._planned(candidate))
         return self._result(candidate, not_verified() if candidate.inputs else _NOTHING, run.get("shape") or {})
 
-    def _planned(self, candidate: Promotion) -> Promotion:
+    def _planned(self, candidate: Rewritten) -> Rewritten:
         """The promotion without the sites that sizes show to be coupled. Raises UsageError if `at` does not fit."""
         if candidate.inputs and not self.allow_coupled:
             candidate, _ = self._without_coupled(candidate, lambda promotion, _: self._by_sizes_of(promotion))
         asked_points(candidate.inputs, self.at)
         return candidate
 
-    def verified(self, candidate: Promotion, run: ChangeOptions) -> Result[Document]:
+    def verified(self, candidate: Rewritten, run: ChangeOptions) -> Result[Document]:
         """The promotion of the sites that a run shows to be free, compared with the original."""
         from resizefix.verification.proof import Prover  # onnxruntime is imported where something is run
 
@@ -142,7 +141,7 @@ class _Call:
             return self._result(candidate, replace(_NOTHING, coupling=tuple(coupling.values())), {})
         base, candidate = _submitted(document, candidate)
         if base is not document:
-            from resizefix.library.preparation import require_raised_alike
+            from resizefix.library.seam import require_raised_alike
 
             require_raised_alike(document, base, candidate.outcomes, conditions((), **run))
         verification = prover().prove(candidate.after, candidate.inputs, coupling)
@@ -153,11 +152,11 @@ class _Call:
         ran = verification.runs[0].shapes if verification.runs else {}
         return self._result(candidate, verification, {**ran, **(run.get("shape") or {})})
 
-    def _free(self, candidate: Promotion, prover: Callable[[], Prover]) -> tuple[Promotion, dict[Key, Coupling]]:
+    def _free(self, candidate: Rewritten, prover: Callable[[], Prover]) -> tuple[Rewritten, dict[Key, Coupling]]:
         """The promotion of the free sites alone, and the verdict for each: by sizes, and by a run where they do not
         tell."""
 
-        def probe(promotion: Promotion, by_sizes: dict[Key, Coupling]) -> dict[Key, Coupling]:
+        def probe(promotion: Rewritten, by_sizes: dict[Key, Coupling]) -> dict[Key, Coupling]:
             unknown = {key for key, coupling in by_sizes.items() if coupling.verdict is Freedom.UNKNOWN}
             moving = [one for one in promotion.inputs if any(driven.key in unknown for driven in one.sites)]
             ran = prover().couplings(promotion.after, promotion.inputs, moving) if moving else {}
@@ -170,12 +169,12 @@ class _Call:
 
     def _without_coupled(
         self,
-        candidate: Promotion,
-        probe: Callable[[Promotion, dict[Key, Coupling]], dict[Key, Coupling]],
-    ) -> tuple[Promotion, dict[Key, Coupling]]:
+        candidate: Rewritten,
+        probe: Callable[[Rewritten, dict[Key, Coupling]], dict[Key, Coupling]],
+    ) -> tuple[Rewritten, dict[Key, Coupling]]:
         shared = self.wanted.shared
 
-        def verdicts(promotion: Promotion) -> dict[Key, Coupling]:
+        def verdicts(promotion: Rewritten) -> dict[Key, Coupling]:
             return probe(promotion, self._by_sizes_of(promotion)) if promotion.inputs else {}
 
         def retry_args() -> tuple[str, ...]:
@@ -198,12 +197,12 @@ class _Call:
             by_sizes=lambda: self.by_sizes,
         )
 
-    def _by_sizes_of(self, promotion: Promotion) -> dict[Key, Coupling]:
+    def _by_sizes_of(self, promotion: Rewritten) -> dict[Key, Coupling]:
         """What sizes alone say of the sites as the inputs drive them."""
         couplings = SizeInquiry(promotion.before).couplings(promotion.inputs)
         return {key: coupling._replace(partner=None) for key, coupling in couplings.items()}
 
-    def promoted(self, refused: Mapping[int, Refusal], *, share: bool | None = None) -> Promotion:
+    def promoted(self, refused: Mapping[int, RefusedError], *, share: bool | None = None) -> Rewritten:
         """All sites but these; with one input for all where `share` says so, else as the user wishes."""
         promotion = promote(
             self.view.document,
@@ -265,7 +264,7 @@ class _Call:
         )
 
     def _result(
-        self, promotion: Promotion, verification: Verification, shapes: Mapping[str, Sequence[int]]
+        self, promotion: Rewritten, verification: Verification, shapes: Mapping[str, Sequence[int]]
     ) -> Result[Document]:
         profile = None
         if self.wanted.integers is not None and promotion.inputs:
@@ -283,20 +282,20 @@ class _Call:
         return Result(promotion.document, outcomes, promotion.inputs, verification, profile=profile, seen=seen)
 
 
-def _submitted(document: Document, candidate: Promotion) -> tuple[Document, Promotion]:
+def _submitted(document: Document, candidate: Rewritten) -> tuple[Document, Rewritten]:
     """What was promoted, and the promotion, if nothing else differs."""
-    base = candidate.base
+    base = candidate.before.document
     if not candidate.inputs:
         return base, candidate
     if base is not document:
         base = seam.submitted(document, base, Plan(opset=default_opset(base.proto.opset_import, fallback=1)))
     keys = frozenset(driven.key for source in candidate.inputs for driven in source.sites)
     plan = Plan(keys, new_inputs=frozenset(source.name for source in candidate.inputs))
-    submitted = seam.submitted(candidate.base, candidate.document, plan)
-    return base, candidate if submitted is candidate.document else replace(candidate, after=ModelView(submitted))
+    submitted = seam.submitted(candidate.before.document, candidate.document, plan)
+    return base, candidate.with_document(submitted)
 
 
-def _ask_live(original: Document, candidate: Promotion, verification: Verification) -> None:
+def _ask_live(original: Document, candidate: Rewritten, verification: Verification) -> None:
     """Raises VerificationFailedError where the real TensorRT parser is installed and refuses the promoted model."""
     from resizefix.library.live import refused_by_tensorrt  # a parser of its own process is asked by few
 

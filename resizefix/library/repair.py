@@ -10,11 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError, code_of
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text, value_text
-from resizefix.errors import RefusedError, ResizefixError
 from resizefix.faults.fault import Fault, Preferences
 from resizefix.faults.names import (
     REUSED,
@@ -29,8 +28,8 @@ from resizefix.library import seam
 from resizefix.library.bounded import operation
 from resizefix.library.option_values import COORDINATES, EXTENTS, FRAMEWORKS
 from resizefix.library.options import words_as_options
-from resizefix.library.preparation import is_later, never, raised, require_raised_alike, with_raised
 from resizefix.library.result import ANYTHING, Result, VerificationFailedError, failed, not_verified, skipped
+from resizefix.library.seam import is_later, never, raised, require_raised_alike, with_raised
 from resizefix.library.unrepaired import MOST_NAMED, as_it_is, left_broken, loaded, why_refused
 from resizefix.operations.repair import repair as make_repair
 from resizefix.operations.site import Site

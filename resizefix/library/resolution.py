@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.errors import RefusedError, ResizefixError
+from resizefix.diagnostics import RefusedError, ResizefixError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,18 +9,19 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError
 from resizefix.document.values import HALF, Dims
-from resizefix.errors import RefusedError, ResizefixError
 from resizefix.outcome import ModelOutcome, Outcome, Status
 from resizefix.printable import InNotebook, summary
 from resizefix.promotion import PromotedInput
+from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.verification import Run, Verification, VerificationStatus
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from resizefix.document.document import Document
     from resizefix.input_sizes.questions import Question
     from resizefix.input_sizes.refusal import Assumed
     from resizefix.library.fastest import Speed
@@ -58,60 +59,53 @@ ANYTHING = Demand()
 """What can be done is done."""
 
 
-class Happenings(NamedTuple):
-    """What the rules are asked about. `is_refused`: the model as a whole was; `is_blocked`: operators stand in the way
-    of the model; `statuses`: those of its nodes; `is_other_model`: what came out is not what was given."""
-
-    demand: Demand
-    statuses: frozenset[Status]
-    is_refuted: bool
-    is_refused: bool
-    is_blocked: bool
-    is_other_model: bool
-
-
 class OutcomeRule(NamedTuple):
     """Where it `holds`, the model has this outcome; `says` is for the reference."""
 
     says: str
-    holds: Callable[[Happenings], bool]
+    holds: Callable[[Result], bool]
     outcome: ModelOutcome
+
+
+def _statuses(result: Result) -> frozenset[Status]:
+    return frozenset(outcome.status for outcome in result.outcomes)
 
 
 RULES = (
     # What a verification refutes is not given back, whatever was done.
-    OutcomeRule("a check refuted the result, or could not end", lambda h: h.is_refuted, ModelOutcome.FAILED),
+    OutcomeRule(
+        "a check refuted the result, or could not end",
+        lambda r: r.verification.status is VerificationStatus.FAILED,
+        ModelOutcome.FAILED,
+    ),
     # An operator cannot be raised, say: then no node was looked at.
-    OutcomeRule("the model as a whole cannot be changed as asked", lambda h: h.is_refused, ModelOutcome.REFUSED),
+    OutcomeRule(
+        "the model as a whole cannot be changed as asked", lambda r: r.refusal is not None, ModelOutcome.REFUSED
+    ),
     # The target would reject the file, or the opset lacks an operator; selected nodes are changed all the same.
     OutcomeRule(
         "an operator outside the selected nodes stands in the way",
-        lambda h: h.is_blocked and not (h.demand.named and Status.CHANGED in h.statuses),
+        lambda r: bool(r.blockers) and not (r.demand.named and Status.CHANGED in _statuses(r)),
         ModelOutcome.REFUSED,
     ),
     OutcomeRule(
         "a node is refused, and all were asked for: with `-n`, and in `legalize`, `trt-legacy`, `opset`, `input-size`",
-        lambda h: h.demand.every and Status.REFUSED in h.statuses,
+        lambda r: r.demand.every and Status.REFUSED in _statuses(r),
         ModelOutcome.REFUSED,
     ),
-    OutcomeRule("a node was changed", lambda h: Status.CHANGED in h.statuses, ModelOutcome.CHANGED),
+    OutcomeRule("a node was changed", lambda r: Status.CHANGED in _statuses(r), ModelOutcome.CHANGED),
     OutcomeRule(
-        "no node was changed, and one is refused", lambda h: Status.REFUSED in h.statuses, ModelOutcome.REFUSED
+        "no node was changed, and one is refused", lambda r: Status.REFUSED in _statuses(r), ModelOutcome.REFUSED
     ),
     # Another input size or opset changes a model of which no resize is touched.
-    OutcomeRule("something else of the model was changed", lambda h: h.is_other_model, ModelOutcome.CHANGED),
+    OutcomeRule("something else of the model was changed", lambda r: r.is_other_model, ModelOutcome.CHANGED),
     OutcomeRule(
         "there is no resize: in `promote-scales`, `freeze-scales`, `set`",
-        lambda h: h.demand.needs_resize and not h.statuses,
+        lambda r: r.demand.needs_resize and not _statuses(r),
         ModelOutcome.REFUSED,
     ),
-    OutcomeRule("everything is as asked", lambda h: True, ModelOutcome.ALREADY),
+    OutcomeRule("everything is as asked", lambda r: True, ModelOutcome.ALREADY),
 )
-
-
-def outcome_of(happenings: Happenings) -> ModelOutcome:
-    """What became of the model, by the first rule that holds."""
-    return next(rule.outcome for rule in RULES if rule.holds(happenings))
 
 
 def skipped(code: str, **arguments: Any) -> Verification:
@@ -206,16 +200,16 @@ class Result(InNotebook, Generic[ModelT]):
 
     @property
     def outcome(self) -> ModelOutcome:
-        """What happened to the model as a whole."""
-        happenings = Happenings(
-            self.demand,
-            frozenset(outcome.status for outcome in self.outcomes),
-            is_refuted=self.verification.status is VerificationStatus.FAILED,
-            is_refused=self.refusal is not None,
-            is_blocked=bool(self.blockers),
-            is_other_model=self.is_other_model,
-        )
-        return outcome_of(happenings)
+        """What happened to the model as a whole, by the first rule that holds."""
+        return next(rule.outcome for rule in RULES if rule.holds(self))
+
+
+class AskedCall(NamedTuple):
+    """A call that may have refused nodes: the document and the options that it was given, and its result."""
+
+    document: Document
+    options: Mapping[str, Any]
+    result: Result[Any]
 
 
 def not_done(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
@@ -241,9 +235,12 @@ class VerificationFailedError(ResizefixError):
     `result` holds what was tried and run; its model is the unchanged original.
     """
 
-    def __init__(self, message: str, /, *, result: Result, **arguments: Any) -> None:
+    def __init__(
+        self, message: str, /, *, result: Result, refuted: frozenset[Key] = frozenset(), **arguments: Any
+    ) -> None:
         super().__init__(message, **arguments)
         self.result = result
+        self.refuted = refuted  # the changed nodes to blame, for calls that try another form; none: that is not known
 
 
 def failed(result: Result, code: str = "library.verification-failed", **arguments: Any) -> VerificationFailedError:

@@ -13,25 +13,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.text import node_text
-from resizefix.errors import UsageError
 from resizefix.interop.feed_file import read_feeds
+from resizefix.interpolation import Extent
 from resizefix.library import seam
-from resizefix.library.advice import AskedCall, Words
+from resizefix.library.advice import Words
 from resizefix.library.bounded import operation
 from resizefix.library.coupling import SizeInquiry
 from resizefix.library.plans import runs_in
-from resizefix.library.preparation import never, raised, require_raised_alike
-from resizefix.library.result import Demand, Result, failed, measured, not_verified, skipped
-from resizefix.operations.new_extent import NewExtents, set_constant_extent
-from resizefix.operations.set_interpolation import Changed
+from resizefix.library.result import AskedCall, Demand, Result, failed, measured, not_verified, skipped
+from resizefix.library.seam import never, raised, require_raised_alike
+from resizefix.operations.new_extent import set_constant_extent
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.set_interpolation import set_interpolation as make
 from resizefix.operations.set_partner import set_partner_sizes
 from resizefix.operations.settings import ALIASES, PARTNER, READERS, RESIZE, Settings, settings_of
-from resizefix.operations.site import Refusal, Site
+from resizefix.operations.site import PartnerSizes, Site
 from resizefix.operations.sites import find_sites, select, sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import PromotedInput
@@ -80,34 +80,33 @@ def _set_extent(document: Document, settings: Settings, asked: _Request) -> Resu
         extents = _fitting(view, sites, settings, rules if asked.verify else None)
     before = {site.index: node_text(site.node) for site in given}
     outcomes = tuple(replace(one, before=before[one.index]) for one in extents.outcomes)
-    if not extents.changed:
+    if not extents.extents:
         return Result(document, outcomes, (), skipped("library.nothing-changed"))
     extents = replace(extents, outcomes=outcomes)
     compared, extents = _submitted(base, extents)
     if not asked.verify:
-        return Result(extents.after.document, outcomes, (), not_verified())
+        return Result(extents.document, outcomes, (), not_verified())
     if compared is not document:
         require_raised_alike(document, compared, outcomes, rules, fed.numbers)
     return _proven(document, compared, extents, {site.key: site for site in sites}, rules, fed.numbers)
 
 
-def _submitted(base: Document, extents: NewExtents) -> tuple[Document, NewExtents]:
+def _submitted(base: Document, extents: Rewritten) -> tuple[Document, Rewritten]:
     """What the nodes are compared with, and the result, if nothing else differs."""
     raised_to = extents.before.document
     if raised_to is not base:
         raised_to = seam.submitted(base, raised_to, Plan(opset=default_opset(raised_to.proto.opset_import, fallback=1)))
-    keys = frozenset({*extents.constants, *extents.partners})
-    document = seam.submitted(raised_to, extents.after.document, Plan(keys))
-    return raised_to, extents if document is extents.after.document else replace(extents, after=ModelView(document))
+    document = seam.submitted(raised_to, extents.document, Plan(frozenset(extents.extents)))
+    return raised_to, extents.with_document(document)
 
 
 # ---- nodes that only fit together ----
 
 
-def _fitting(view: ModelView, sites: Sequence[Site], settings: Settings, rules: Conditions | None) -> NewExtents:
+def _fitting(view: ModelView, sites: Sequence[Site], settings: Settings, rules: Conditions | None) -> Rewritten:
     """All sites changed, where the model then runs; else those that can be changed alone and run together."""
 
-    def make(refused: Mapping[int, Refusal]) -> NewExtents:
+    def make(refused: Mapping[int, RefusedError]) -> Rewritten:
         return set_constant_extent(view, sites, settings, refused=refused)
 
     extents = make({})
@@ -115,33 +114,34 @@ def _fitting(view: ModelView, sites: Sequence[Site], settings: Settings, rules: 
     if whole is None:
         return extents
     index_of = {site.key: site.index for site in sites}
-    single: dict[int, Refusal] = {}
+    single: dict[int, RefusedError] = {}
     for source in extents.inputs:
         index = index_of[source.sites[0].key]
-        others = {index_of[one.sites[0].key]: Refusal("") for one in extents.inputs if one is not source}
-        why = _breaks(make(others) if rules is not None else extents, {source: extents.inputs[source]}, rules)
+        others = {index_of[one.sites[0].key]: RefusedError("") for one in extents.inputs if one is not source}
+        why = _breaks(make(others) if rules is not None else extents, [source], rules)
         if why is not None:
-            single[index] = Refusal(why)
+            single[index] = RefusedError(why)
     if len(single) < len(extents.inputs):
         rest = make(single)
         whole = _breaks(rest, rest.inputs, rules)
         if whole is None:
             return rest
-    every = {index_of[source.sites[0].key]: Refusal(whole) for source in extents.inputs}
+    every = {index_of[source.sites[0].key]: RefusedError(whole) for source in extents.inputs}
     return make({**every, **single})
 
 
-def _breaks(
-    extents: NewExtents, moved: Mapping[PromotedInput, tuple[float, ...]], rules: Conditions | None
-) -> Diagnostic | None:
+def _breaks(extents: Rewritten, moved: Sequence[PromotedInput], rules: Conditions | None) -> Diagnostic | None:
     """Where the model breaks with these inputs moved, by sizes; by a run where these do not tell. None: it does not."""
     if not moved:
         return None
-    ended = SizeInquiry(extents.before).ended(moved)
+    constants = ((source, extents.extents[source.sites[0].key]) for source in moved)
+    ended = SizeInquiry(extents.before).ended(
+        {source: extent.values or () for source, extent in constants if isinstance(extent, Extent)}
+    )
     if ended is None:
         return None
     if ended.fits is None:
-        return None if rules is None else _breaks_at_run(extents.before.document, extents.after.document, rules)
+        return None if rules is None else _breaks_at_run(extents.before.document, extents.document, rules)
     where = Diagnostic(_FITS if ended.partner is None else "library.size-must-be-that-of", partner=ended.partner)
     return Diagnostic("library.extent-breaks", breaks_at=ended.node, where=where)
 
@@ -170,7 +170,7 @@ def _breaks_at_run(before: Document, after: Document, rules: Conditions) -> Diag
 def _proven(
     original: Document,
     base: Document,
-    extents: NewExtents,
+    extents: Rewritten,
     sites: Mapping[Key, Site],
     rules: Conditions,
     feeds: Mapping[str, Any],
@@ -179,19 +179,21 @@ def _proven(
     which the original runs, with the original, too."""
     from resizefix.library.fix_trials import why_not_run  # onnxruntime is imported where something is run
     from resizefix.verification.reference_model import (
-        ConstantOperand,
         Operand,
         ReferenceModels,
         SizesOfAnother,
     )
     from resizefix.verification.verify import prove_rewrite
 
-    document = extents.after.document
-    operands: dict[Key, Operand] = {key: ConstantOperand(*constant) for key, constant in extents.constants.items()}
-    for key, (partner, axes) in extents.partners.items():
-        site, rank = sites[key].read, extents.ranks[key]
-        listed = site.interpolation.axes
-        operands[key] = SizesOfAnother(site.input, partner.read, axes, partner.axes, rank, listed)
+    document = extents.document
+    operands: dict[Key, Operand] = {}
+    for key, extent in extents.extents.items():
+        if isinstance(extent, Extent):
+            operands[key] = extent
+        else:
+            partner, site = extent.partner, extent.site
+            listed = site.interpolation.axes
+            operands[key] = SizesOfAnother(site.input, partner.read, extent.axes, partner.axes, extent.rank, listed)
     why = _breaks_at_run(base, document, rules)
     if why is not None:
         raise failed(Result(original, extents.outcomes, (), skipped("library.nothing-changed")), why=why)
@@ -199,8 +201,9 @@ def _proven(
     reference = ReferenceModels(base).document(operands)
     verification = prove_rewrite(reference, document, resized, 0.0, rules, feeds=feeds)
     outcomes = extents.outcomes
-    if verification.passed and extents.partners and why_not_run(base, rules) is None:
-        exact = all(one.exact for one in extents.changed)
+    takes_partners = any(isinstance(extent, PartnerSizes) for extent in extents.extents.values())
+    if verification.passed and takes_partners and why_not_run(base, rules) is None:
+        exact = all(one.exact for one in outcomes if one.status is Status.CHANGED)
         as_before = prove_rewrite(base, document, resized, 0.0 if exact else math.inf, rules, feeds=feeds)
         outcomes = measured(outcomes, [sites[key] for key in resized], as_before)
         notes = "; ".join(dict.fromkeys(filter(None, (as_before.reason, verification.reason)))) or None
@@ -278,9 +281,8 @@ def _set_in_place(document: Document, settings: Settings, asked: _Request) -> Re
     fed = read_feeds(asked.feed, model_inputs(document.proto))
     if not changes.intended:
         return Result(document, changes.outcomes, (), skipped("library.nothing-changed"))
-    changes = replace(
-        changes, document=seam.submitted(base, changes.document, Plan(frozenset(one.key for one in changes.intended)))
-    )
+    plan = Plan(frozenset(one.key for one in changes.intended))
+    changes = changes.with_document(seam.submitted(base, changes.document, plan))
     if not asked.verify:
         return Result(changes.document, changes.outcomes, (), not_verified())
     rules = conditions(**asked.run)
@@ -299,7 +301,7 @@ def _set_in_place(document: Document, settings: Settings, asked: _Request) -> Re
     return Result(changes.document, outcomes, (), verification, views=measured.views)
 
 
-def _made(document: Document, settings: Settings, asked: _Request) -> tuple[Document, Changed]:
+def _made(document: Document, settings: Settings, asked: _Request) -> tuple[Document, Rewritten]:
     """The document raised to the opset asked for, and its selected nodes changed; outcomes show each as it was."""
     given = find_sites(document)
     indices = asked.indices(given)
@@ -311,7 +313,7 @@ def _made(document: Document, settings: Settings, asked: _Request) -> tuple[Docu
     return base, replace(changes, outcomes=tuple(as_given))
 
 
-def _with_differences(changes: Changed, measured: Measured) -> tuple[Outcome, ...]:
+def _with_differences(changes: Rewritten, measured: Measured) -> tuple[Outcome, ...]:
     """The outcomes with what was measured, at each node and at the outputs.
 
     Of half precision the last bits follow the casts around a node, which other operators move: then it is not exact.

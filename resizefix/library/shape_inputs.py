@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.text import node_text
-from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.result import Result, failed, not_verified
 from resizefix.library.tensorrt_profile import Range, profile_of, that_runs_with
@@ -51,12 +50,12 @@ def on_integer_inputs(function: Callable[..., Result]) -> Callable[..., Result]:
         base = seam.submitted(document, with_integer_inputs(document, inputs), plan)
         result = function(base, **options)
         outcomes = _outcomes(result, document, base, inputs)
-        if all(one.status is not Status.CHANGED for one in outcomes) and not any(one.before.slices for one in inputs):
+        if all(one.status is not Status.CHANGED for one in outcomes) and not any(one.slices for one in inputs):
             return replace(result, model=document)
         rules = conditions(**{name: value for name, value in options.items() if name in DEFAULTS})
         same = not_verified()
         if options.get("verify", True):
-            numerators = [Numerators(one.name, one.denominator, one.before.gives_scales) for one in inputs]
+            numerators = [Numerators(one.name, one.denominator, one.gives_scales) for one in inputs]
             same = prove_integer_inputs(document, base, numerators, rules)
             if not same.passed:
                 raise failed(Result(document, outcomes, (), same))
@@ -88,7 +87,7 @@ def _inputs(document: Document, options: Mapping[str, Any]) -> list[IntegerInput
     denominator = options.get("denominator") or 1
     if denominator != 1 and "for_" not in options and not any(one.gives_scales for one in chosen):
         raise UsageError("library.denominator-of-sizes", denominator=denominator)
-    return [IntegerInput(one, denominator if one.gives_scales else 1) for one in chosen]
+    return [replace(one, denominator=denominator if one.gives_scales else 1) for one in chosen]
 
 
 def _outcomes(result: Result, before: Document, base: Document, inputs: Sequence[IntegerInput]) -> tuple[Outcome, ...]:
@@ -99,7 +98,7 @@ def _outcomes(result: Result, before: Document, base: Document, inputs: Sequence
     updated = []
     for outcome in result.outcomes:
         key = keys.get(outcome.index)
-        behind = [one for one in inputs if key in one.before.resizes]
+        behind = [one for one in inputs if key in one.resizes]
         if not behind or outcome.status is Status.REFUSED or key is None:
             updated.append(outcome)
             continue
@@ -137,7 +136,7 @@ def _profile(result: Result, same: Verification) -> dict[str, Range]:
     for one in result.integer_inputs:
         values = [np.array(run.values[one.name]) for run in same.runs if not run.optimized and one.name in run.values]
         if not values:
-            usual = np.full(int(np.prod(one.before.shape)), one.denominator)
+            usual = np.full(int(np.prod(one.shape)), one.denominator)
             values = [usual, 2 * usual]
         rows = values[0], np.minimum.reduce(values), np.maximum.reduce(values)
         opt, low, high = (tuple(int(number) for number in row.ravel()) for row in rows)

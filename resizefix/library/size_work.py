@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from onnx import ModelProto
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, RefusedError, code_of
 from resizefix.document.document import Document
-from resizefix.document.edits import rename_symbols
 from resizefix.document.scopes import node_label
 from resizefix.document.text import counted, listed, node_text
-from resizefix.document.values import Dims, dims_of
-from resizefix.errors import RefusedError
+from resizefix.document.values import Dims, dims_of, rename_symbols
 from resizefix.input_sizes.declared import declared_size
 from resizefix.input_sizes.following import Following, FollowingNumbers, by_whole_strides, follow, trial_sizes
 from resizefix.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs

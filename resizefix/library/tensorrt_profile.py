@@ -22,11 +22,11 @@ from itertools import islice, pairwise
 import numpy as np
 from onnx import ModelProto
 
+from resizefix.diagnostics import ResizefixError, UsageError
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.text import counted
 from resizefix.document.values import dims_of
-from resizefix.errors import ResizefixError, UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.promotion import Form, PromotedInput
 from resizefix.runtimes.inputs import TensorInput, Value, model_inputs

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.library import seam
 from resizefix.library.advice import with_size
 from resizefix.library.bounded import operation

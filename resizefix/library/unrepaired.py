@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, RefusedError, code_of
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies
 from resizefix.document.values import dims_of
-from resizefix.errors import RefusedError
 from resizefix.faults.table import faults_in
 from resizefix.library.result import not_verified, skipped
 from resizefix.operations.repair import has_operators_of_others, why_not_loaded, why_resizes_refused

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnx import GraphProto, ModelProto, TensorProto, helper
 
 from resizefix.document.document import Document
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, names_in
 from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
@@ -22,14 +22,13 @@ from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Integers, NewInputs, PromotedInput
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.targets.catalogue import TARGETS
 from resizefix.targets.collect_facts import facts_in, kinds_in
 from resizefix.targets.facts import SiteFacts
 from resizefix.targets.target import Target, Violation, accepted, accepts, taken
 from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 if TYPE_CHECKING:
-    from resizefix.operations.promote_scales import Promotion
+    from resizefix.operations.rewriter import Rewritten
     from resizefix.runtimes.tensorrt import LiveVerdict
 
 
@@ -111,13 +110,17 @@ class TargetsMoved(NamedTuple):
 
 
 def targets_moved(
-    before: ModelView, after: ModelView, outcomes: Sequence[Outcome] = (), inputs: Sequence[PromotedInput] = ()
+    targets: Sequence[Target],
+    before: ModelView,
+    after: ModelView,
+    outcomes: Sequence[Outcome] = (),
+    inputs: Sequence[PromotedInput] = (),
 ) -> TargetsMoved:
-    """What the targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
+    """What these targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
     if inputs:
         kinds = _Kinds(before, after, outcomes, inputs)
-        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers), kinds)
-    was, now = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
+        return TargetsMoved(_accepting(kinds.before, targets), kinds.accepting(targets, kinds.integers), kinds)
+    was, now = (_accepting([facts for facts, _ in kinds_in(view)], targets) for view in (before, after))
     return TargetsMoved(was, now)
 
 
@@ -164,7 +167,7 @@ class _Kinds:
             after = promotion.after
         return _accepting([facts for facts, _ in kinds_in(after)], targets)
 
-    def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Promotion:
+    def _promoted(self, view: ModelView, sites: Sequence[Site], integers: Integers | None) -> Rewritten:
         from resizefix.operations.promote_scales import promote_scales  # other changes have no inputs
 
         if integers is not None:

@@ -10,9 +10,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import cast
 
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.interop import Model, opened
 from resizefix.interop.feed_file import read_feeds
 from resizefix.interpolation import ExtentKind
@@ -20,6 +19,7 @@ from resizefix.library.bounded import bounded
 from resizefix.operations.site import Site
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
+from resizefix.outcome import ErrorBound
 from resizefix.runtimes.inputs import model_inputs
 from resizefix.verification.verification import RunOptions, Unpack, Verification, conditions
 

@@ -5,7 +5,7 @@ Measured in docs/lowerings.md.
 """
 
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.lowerings.lowering import Lowered, Lowering
+from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.table import LOWERINGS, lower
 
-__all__ = ["LOWERINGS", "Lowered", "Lowering", "ResizeSpec", "lower"]
+__all__ = ["LOWERINGS", "Lowering", "ResizeSpec", "lower"]

@@ -9,10 +9,8 @@ from functools import reduce
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import TO_THE_END, NodeBuilder
-from resizefix.equivalences.error_bound import cubic_coefficients, gain, noise, slope
-from resizefix.equivalences.index_map import Floats
+from resizefix.document.edits import TO_THE_END, NodeBuilder
+from resizefix.equivalences.kernel_arithmetic import Floats, cubic_coefficients, gain, noise, slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
 from resizefix.lowerings.copies import LONGEST_REPEATED, why_not_repeated
@@ -32,6 +30,7 @@ from resizefix.lowerings.lowering import (
     why_off_lattice,
     why_too_large,
 )
+from resizefix.outcome import ErrorBound
 
 
 # Linear by 1/k: every output is one sample, or the mean of two neighbours, at a stride of k. AveragePool says both.

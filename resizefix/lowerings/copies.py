@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import TO_THE_END, NodeBuilder
-from resizefix.equivalences.index_map import TIE_TOLERANCES, Indices, nearest_indices
+from resizefix.document.edits import TO_THE_END, NodeBuilder
+from resizefix.equivalences.kernel_arithmetic import TIE_TOLERANCES, Indices, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.rules import DOUBLES, REPEATS
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode
@@ -20,6 +19,7 @@ from resizefix.lowerings.lowering import (
     why_not_static,
     why_not_whole,
 )
+from resizefix.outcome import ErrorBound
 
 _MOST_POSITIONS = 1 << 24  # LONGEST_CHECKED times the largest scale of other forms than repetition
 

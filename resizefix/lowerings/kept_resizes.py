@@ -11,9 +11,8 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import NodeBuilder
-from resizefix.equivalences.error_bound import slope
+from resizefix.document.edits import NodeBuilder
+from resizefix.equivalences.kernel_arithmetic import slope
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.equivalences.rules import THREE_HALF_PIXELS
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
@@ -30,6 +29,7 @@ from resizefix.lowerings.lowering import (
     why_not_static,
     why_not_whole,
 )
+from resizefix.outcome import ErrorBound
 from resizefix.shapes.output_size import kernel_length
 
 

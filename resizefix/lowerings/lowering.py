@@ -1,7 +1,7 @@
 """What a lowering is: a row that says when it applies and builds the nodes. The rows are gathered in table.py.
 
-How far one lies from the node it replaces has the causes of `equivalences/error_bound.py`: it has weights of the true
-coordinates; the kernel's are off from them unless the scale is a power of two.
+How far one lies from the node it replaces has the causes of `equivalences/kernel_arithmetic.py`: it has weights of the
+true coordinates; the kernel's are off from them unless the scale is a power of two.
 
 Conditions that several lowerings share, and what the kernel takes; each gives None or the reason why not.
 """
@@ -14,30 +14,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from onnx import NodeProto, TensorProto
+from onnx import TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import DYNAMIC_SIZE, ErrorBound
-from resizefix.document.node_builder import NodeBuilder
-from resizefix.equivalences.error_bound import GROWS, UNIT, half_step, native_roundings
-from resizefix.equivalences.index_map import coordinates
+from resizefix.document.edits import NodeBuilder, Replacement
+from resizefix.equivalences.kernel_arithmetic import GROWS, UNIT, coordinates, half_step, native_roundings
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
+from resizefix.outcome import DYNAMIC_SIZE, ErrorBound
 from resizefix.targets.onnxruntime_target import runs_on_axes
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """The nodes that take the place of one, in order, and the constants they read, and how near they come.
-
-    The last node's output has the name asked for. A local function has no initializers: there the caller makes them
-    Constant nodes; in a model of IR 3 it lists them among the graph's inputs.
-    """
-
-    lowering: str
-    nodes: tuple[NodeProto, ...]
-    initializers: tuple[TensorProto, ...]
-    error: ErrorBound
 
 
 @dataclass(frozen=True)
@@ -71,7 +56,7 @@ class Lowering:
             reason = Diagnostic("lowerings.computes-floats", kind=kind)
         return reason or self.condition(subject)
 
-    def build(self, subject: ResizeSpec, *, x: str, y: str, opset: int, fresh: Callable[[str], str]) -> Lowered:
+    def build(self, subject: ResizeSpec, *, x: str, y: str, opset: int, fresh: Callable[[str], str]) -> Replacement:
         """The nodes that compute `y` from `x`. `fresh` makes an unused name from a suggestion.
 
         Raises:
@@ -91,7 +76,7 @@ class Lowering:
         nodes, initializers = tuple(builder.nodes), tuple(builder.initializers)
         full = (Diagnostic("lowerings.where-not-empty"),) if self._may_be_empty(subject) else ()
         error = replace(error, conditions=(*error.conditions, *full))
-        return Lowered(self.name, nodes, initializers, error)
+        return Replacement(nodes, initializers, error, self.name)
 
     def _may_be_empty(self, subject: ResizeSpec) -> bool:
         first = self.first_full_axis

@@ -15,15 +15,13 @@ from functools import partial, reduce
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import NodeBuilder
-from resizefix.equivalences.error_bound import cubic_coefficients
-from resizefix.equivalences.index_map import Floats, coordinates, nearest_indices
+from resizefix.diagnostics import Diagnostic, RefusedError
+from resizefix.document.edits import NodeBuilder, Replacement
+from resizefix.equivalences.kernel_arithmetic import Floats, coordinates, cubic_coefficients, nearest_indices
 from resizefix.equivalences.resize_spec import Axis, ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.lowerings.lowering import FINITE, FLOATING, Lowered, Lowering, rounding, why_not_static, why_too_large
+from resizefix.lowerings.lowering import FINITE, FLOATING, Lowering, rounding, why_not_static, why_too_large
+from resizefix.outcome import ErrorBound
 
 _SUPPORT = {Mode.LINEAR: np.float32(2), Mode.CUBIC: np.float32(4)}
 """Width of the antialias filter at scale 1, in input pixels."""
@@ -245,7 +243,7 @@ def crops(subject: ResizeSpec) -> bool:
 
 def lower_crop(
     subject: ResizeSpec, roi: Sequence[float] | None, *, x: str, y: str, opset: int, fresh: Callable[[str], str]
-) -> Lowered:
+) -> Replacement:
     """The nodes that compute `y` from `x`; `roi` as the node reads it, None where it is no constant.
 
     Raises RefusedError with the reason why there are none.
@@ -262,7 +260,7 @@ def lower_crop(
     builder = NodeBuilder(fresh, opset, y)
     error = multiplied(subject, x, list(reversed(matrices)), builder)
     builder.nodes[-1].output[0] = y
-    return Lowered(_NAME, tuple(builder.nodes), tuple(builder.initializers), error)
+    return Replacement(tuple(builder.nodes), tuple(builder.initializers), error, _NAME)
 
 
 def _parts(subject: ResizeSpec, roi: Sequence[float] | None) -> list[tuple[Axis, Part]] | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.equivalences.index_map import TIE_TOLERANCES, Floats, Indices, nearest_indices
+from resizefix.equivalences.kernel_arithmetic import TIE_TOLERANCES, Floats, Indices, nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings.convolutions import Kernel, kernel
 from resizefix.lowerings.lowering import LATTICE

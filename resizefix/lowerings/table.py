@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
+from resizefix.document.edits import Replacement
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.lowerings.convolutions import AVERAGE_POOL, CONV_TRANSPOSE, DEPTHWISE_CONV_TRANSPOSE
 from resizefix.lowerings.copies import GATHER, IDENTITY, REPEAT, SPLIT_CONCAT, STRIDED_SLICE
 from resizefix.lowerings.kept_resizes import PAD_UPSAMPLE_SLICE, TWO_4D_RESIZES
-from resizefix.lowerings.lowering import Lowered, Lowering, why_not_native
+from resizefix.lowerings.lowering import Lowering, why_not_native
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL, TRANSPOSED_MATMUL
 
 LOWERINGS: tuple[Lowering, ...] = (
@@ -86,7 +86,7 @@ def lower(
     fresh: Callable[[str], str],
     among: Sequence[Lowering] = LOWERINGS,
     why_not: Callable[[Lowering], str | None] = lambda lowering: None,
-) -> Iterator[Lowered]:
+) -> Iterator[Replacement]:
     """Each of `among` that replaces a node computing `y` from `x` in a model of this opset, in order.
 
     `fresh` makes a name that is not used yet from a suggestion.

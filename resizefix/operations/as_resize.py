@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS, Dialect, Operands, dialect_of
 from resizefix.dialects.write import write
-from resizefix.difference import ErrorBound
-from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, add_initializer, remove_unread, replace_nodes
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text, numbers_text
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.faults.framework import PYTORCH, is_nearest_exact_of_torch
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.lowering import FINITE, rounding
 from resizefix.lowerings.recovered import NEAREST_EXACT
-from resizefix.operations.foreign_resizes import ForeignResize, foreign_resizes
+from resizefix.operations.foreign_resizes import foreign_resizes
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.written_resizes import WrittenResize, first_other, open_written, size_to_fix, written_resizes
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import ErrorBound, Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_by_key
@@ -36,31 +33,9 @@ from resizefix.targets.target import Effect, judge
 _FIRST_WITH_SIZES = 11
 
 
-@dataclass(frozen=True, eq=False)
-class WrittenAsResize:
-    """The changed document, what happened to each place, and of each changed one what is resized and how near the
-    Resize comes. `unrun` are the places whose operators no runtime here runs."""
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
-    data: dict[Key, str]
-    bounds: dict[Key, ErrorBound]
-    unrun: tuple[Key, ...]
-
-
-def places(view: ModelView) -> list[WrittenResize | ForeignResize]:
+def places(view: ModelView) -> list[WrittenResize]:
     """Every place where something else is a resize."""
     return [*written_resizes(view), *open_written(view), *foreign_resizes(view)]
-
-
-def operators_of(place: WrittenResize | ForeignResize) -> tuple[str, ...]:
-    """The operators that compute it, each once."""
-    return (place.operator,) if isinstance(place, ForeignResize) else tuple(dict.fromkeys(place.operators))
-
-
-def meaning_of(place: WrittenResize | ForeignResize) -> Interpolation:
-    """The interpolation that the Resize gets."""
-    return place.meaning.interpolation if isinstance(place, ForeignResize) else place.assumed.interpolation
 
 
 def not_at_every_size(view: ModelView) -> dict[Key, Diagnostic]:
@@ -80,42 +55,44 @@ def not_at_every_size(view: ModelView) -> dict[Key, Diagnostic]:
     return others
 
 
-def write_as_resize(document: Document, patterns: Sequence[str], first_index: int) -> WrittenAsResize:
-    """A copy in which the places that the patterns name (all without any) are Resize nodes; `first_index` is the index
-    of the first outcome, behind the resizes that the model has.
+def write_as_resize(
+    view: ModelView, found: Sequence[WrittenResize], patterns: Sequence[str], first_index: int
+) -> Rewritten:
+    """A copy in which those of the places `found` that the patterns name (all without any) are Resize nodes;
+    `first_index` is the index of the first, behind the resizes that the model has.
 
     A place whose Resize onnxruntime has no kernel for is refused: no run could verify it.
     """
-    view = ModelView(document)
     others = {
         key: Diagnostic("operations.resize-not-at-every-size", other=other, size=size_to_fix(view))
         for key, other in not_at_every_size(view).items()
     }
-    written = _rewritten(view, patterns, first_index, others)
+    named = [
+        (index, place)
+        for index, place in enumerate(found, start=first_index)
+        if not patterns or any(fnmatch.fnmatchcase(place.label, pattern) for pattern in patterns)
+    ]
+    written = _rewritten(view, named, others)
     refused = {
         key: Diagnostic("operations.target-refuses", target=ONNXRUNTIME.name, rule_name=broken.rule, why=broken.because)
-        for key, facts in facts_by_key(ModelView(written.document), written.data)
+        for key, facts in facts_by_key(ModelView(written.document), written.touched)
         for broken in reversed(judge(ONNXRUNTIME, facts))
         if broken.effect is Effect.REJECTED
     }
-    return _rewritten(view, patterns, first_index, {**others, **refused}) if refused else written
+    return _rewritten(view, named, {**others, **refused}) if refused else written
 
 
 def _rewritten(
-    view: ModelView, patterns: Sequence[str], first_index: int, refused: Mapping[Key, Diagnostic]
-) -> WrittenAsResize:
-    """`write_as_resize`, without the places that are refused already."""
+    view: ModelView, named: Sequence[tuple[int, WrittenResize]], refused: Mapping[Key, Diagnostic]
+) -> Rewritten:
+    """`write_as_resize` of these places, without those that are refused already."""
     rewritten = view.document.copy()
     fresh = FreshNames(names_in(view.model)).fresh
     scopes = ModelView(rewritten).scopes
     outcomes: list[Outcome] = []
-    data: dict[Key, str] = {}
-    bounds: dict[Key, ErrorBound] = {}
-    unrun: list[Key] = []
     unread: list[Key] = []
-    for index, place in enumerate(places(view), start=first_index):
-        if patterns and not any(fnmatch.fnmatchcase(place.label, pattern) for pattern in patterns):
-            continue
+    touched: set[Key] = set()
+    for index, place in named:
         old = place.scope.body.node[place.scope.producers[place.y]]
         before = Outcome(index, place.label, Status.UNCHANGED, before=node_text(old))
         try:
@@ -131,8 +108,7 @@ def _rewritten(
             add_initializer(rewritten.proto, tensor)
         replace_nodes(scope.body, {place.y: builder.nodes})
         scopes = ModelView(rewritten).scopes
-        data[place.key], bounds[place.key] = place.x, error
-        unrun += [place.key] if isinstance(place, ForeignResize) else []
+        touched.add(place.key)
         after = tuple(node_text(node) for node in builder.nodes)
         outcomes.append(
             replace(
@@ -140,13 +116,14 @@ def _rewritten(
             )
         )
     remove_unread(rewritten.proto, unread)
-    return WrittenAsResize(rewritten, tuple(outcomes), data, bounds, tuple(unrun))
+    return Rewritten(view, ModelView(rewritten), tuple(outcomes), touched=frozenset(touched))
 
 
-def _reason(place: WrittenResize | ForeignResize) -> Diagnostic:
-    if isinstance(place, ForeignResize):
-        return Diagnostic("operations.resize-of-source", operator=place.operator, source=place.source)
-    return Diagnostic("operations.resize-again", operators=", ".join(operators_of(place)), assumed=assumed_text(place))
+def _reason(place: WrittenResize) -> Diagnostic:
+    operators = ", ".join(place.operator_names)
+    if place.source is not None:
+        return Diagnostic("operations.resize-of-source", operator=operators, source=place.source)
+    return Diagnostic("operations.resize-again", operators=operators, assumed=assumed_text(place))
 
 
 def assumed_text(place: WrittenResize) -> str:
@@ -169,23 +146,20 @@ def spelled(meaning: Interpolation) -> str:
     return " ".join(words)
 
 
-def _written(
-    view: ModelView, place: WrittenResize | ForeignResize, builder: NodeBuilder
-) -> tuple[NodeBuilder, ErrorBound]:
+def _written(view: ModelView, place: WrittenResize, builder: NodeBuilder) -> tuple[NodeBuilder, ErrorBound]:
     """The nodes that take the place's place. Raises RefusedError where its opset has no word for it."""
     opset = place.scope.opset
     if opset < _FIRST_WITH_SIZES:
         raise RefusedError("operations.resize-needs-opset", opset=opset, needed=_FIRST_WITH_SIZES)
-    dialect, meaning = dialect_of("Resize", opset), meaning_of(place)
+    dialect, meaning = dialect_of("Resize", opset), place.interpolation
     by_scales, values = _extent(place)
     if values is not None:
         extent = builder.value(
             np.array(values, np.float32 if by_scales else np.int64), "scales" if by_scales else "sizes"
         )
     else:
-        assert isinstance(place, ForeignResize)
-        assert place.meaning.sizes is not None
-        extent = place.meaning.sizes(builder)
+        assert place.computed is not None
+        extent = place.computed(builder)
     node = _node(meaning, place, dialect, extent, builder, by_scales=by_scales)
     builder.append(node)
     node = builder.nodes[-1]
@@ -193,11 +167,10 @@ def _written(
     return builder, _error(view, place, values, by_scales)
 
 
-def _extent(place: WrittenResize | ForeignResize) -> tuple[bool, list[float] | None]:
+def _extent(place: WrittenResize) -> tuple[bool, list[float] | None]:
     """Whether scales are given, and the number of each axis; None: they are computed."""
-    if isinstance(place, ForeignResize):
-        scales = place.meaning.scales
-        return place.meaning.extent is ExtentKind.SCALES, None if scales is None else list(scales)
+    if place.computed is not None:
+        return False, None
     one = place.assumed
     if one.is_by_scales:
         values = [1.0] * place.rank
@@ -210,7 +183,7 @@ def _extent(place: WrittenResize | ForeignResize) -> tuple[bool, list[float] | N
 
 
 def _node(
-    meaning: Interpolation, place: WrittenResize | ForeignResize, dialect: Dialect, extent: str, builder: NodeBuilder,
+    meaning: Interpolation, place: WrittenResize, dialect: Dialect, extent: str, builder: NodeBuilder,
     *, by_scales: bool,
 ) -> NodeProto:  # fmt: skip
     empty = None
@@ -221,18 +194,16 @@ def _node(
     return write(meaning, operands, dialect, name=place.label, output=place.y)
 
 
-def _error(
-    view: ModelView, place: WrittenResize | ForeignResize, values: Sequence[float] | None, by_scales: bool
-) -> ErrorBound:
-    if isinstance(place, ForeignResize):
+def _error(view: ModelView, place: WrittenResize, values: Sequence[float] | None, by_scales: bool) -> ErrorBound:
+    if place.source is not None:
         return ErrorBound()
-    if meaning_of(place).nearest_mode is not None:
+    if place.interpolation.nearest_mode is not None:
         is_copy = not {"MatMul", "ConvTranspose"} & set(place.operators)
         return ErrorBound() if is_copy else ErrorBound(exact=False, conditions=(FINITE,))
     dims = view.dims(place.scope, place.x) or ()
     shape = tuple(size if isinstance(size, int) else None for size in dims)
     kind = ExtentKind.SCALES if by_scales else ExtentKind.SIZES
-    subject = ResizeSpec(meaning_of(place), kind, tuple(values or ()), shape, view.elem_type(place.scope, place.x))
+    subject = ResizeSpec(place.interpolation, kind, tuple(values or ()), shape, view.elem_type(place.scope, place.x))
     gains = [2.0] * len(place.axes)
     return ErrorBound(
         False, rounding(subject, gains, 16 * len(place.axes)) + 4 * place.assumed.error, conditions=(FINITE,)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
+from resizefix.document.edits import Replacement
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.lowerings.matmul import MATMUL, SMALL_MATMUL
 from resizefix.operations.legalize import Legalize, Legalizer
-from resizefix.operations.replacement import Allowance, Replacement, lowered, rewritten, spelled, subject_of
+from resizefix.operations.replacement import Allowance, lowered, rewritten, spelled, subject_of
 from resizefix.operations.site import Site
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -51,7 +51,7 @@ def candidates(legalizer: Legalizer) -> dict[str, Replacement]:
     except RefusedError:
         return by_name
     for name, form in (*_spellings(subject, legalizer), *_other_operators(subject, legalizer)):
-        near = form.exact or (allowance.inexact and form.bound is not None and form.bound <= LARGEST_BOUND)
+        near = form.error.exact or (allowance.inexact and form.error.bound <= LARGEST_BOUND)
         if near:
             by_name.setdefault(name, form)
     if MATMUL.name in by_name:

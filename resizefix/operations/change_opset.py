@@ -10,22 +10,18 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS, RESIZES, UPSAMPLE_9, Dialect, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.document.edits import set_default_opset
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, Replacement, set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, default_opset, in_order, names_in, node_label
 from resizefix.document.text import node_text
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.operations.replacement import (
     Allowance,
     Fresh,
-    Replacement,
     lowered,
     operands_of,
     rewritten,
@@ -36,12 +32,12 @@ from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import ReadSite, Site
 from resizefix.operations.sites import sites_in
 from resizefix.opsets.constants import Unread
-from resizefix.opsets.lowering import Ready, lower_nodes
+from resizefix.opsets.lowering import lower_nodes
 from resizefix.opsets.raising import first_computed_otherwise, why_not_raised
 from resizefix.opsets.raising import raised_to as raise_document
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocker, OpsetStep
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import ErrorBound, Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.table import since_version
@@ -51,13 +47,13 @@ _FIRST_RESIZE = 10
 
 def resizes_in(
     view: ModelView, sites: Sequence[Site], opset: int, *, allow_inexact: bool
-) -> tuple[tuple[Outcome, ...], Mapping[Key, Ready]]:
+) -> tuple[tuple[Outcome, ...], Mapping[Key, Replacement]]:
     """What happens to each site in a model of this opset, and the nodes that take the place of those that change;
     changes nothing. Bit for bit, unless `allow_inexact`."""
     fresh = FreshNames(names_in(view.model)).fresh
     dialect = dialect_of("Upsample" if opset < _FIRST_RESIZE else "Resize", opset)
     outcomes: list[Outcome] = []
-    ready: dict[Key, Ready] = {}
+    ready: dict[Key, Replacement] = {}
     for site in sites:
         if site.scope.opset <= opset:
             outcomes.append(site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset)))
@@ -68,11 +64,11 @@ def resizes_in(
             why = Diagnostic("operations.no-form-in-opset", operator=site.op_type, opset=opset, why=error)
             outcomes.append(site.outcome(Status.REFUSED, why))
             continue
-        ready[site.key] = Ready(replacement.nodes, replacement.initializers)
+        ready[site.key] = replacement
         if list(replacement.nodes) == [site.node]:
             outcomes.append(site.outcome(Status.UNCHANGED, Diagnostic("operations.says-so-already", opset=opset)))
         else:
-            outcomes.append(replacement.outcome(site))
+            outcomes.append(site.replaced(replacement))
     return tuple(outcomes), ready
 
 
@@ -173,7 +169,7 @@ class _InDialect:
         node.doc_string = site.node.doc_string
         node.metadata_props.extend(site.node.metadata_props)
         code = Diagnostic("operations.said-as", dialect=self.dialect.name)
-        return Replacement((*builder.nodes, node), tuple(builder.initializers), True, 0.0, code)
+        return Replacement((*builder.nodes, node), tuple(builder.initializers), how=code)
 
     @staticmethod
     def _roi_is_unread(site: ReadSite) -> bool:
@@ -204,7 +200,7 @@ class _InDialect:
             )
         except RefusedError as error:
             raise RefusedError("operations.no-words-in-opset", why=why) from error
-        exact = next((replacement for replacement in replacements if replacement.exact), None)
+        exact = next((replacement for replacement in replacements if replacement.error.exact), None)
         if exact is not None:
             return exact
         if not self.allowance.inexact:
@@ -215,7 +211,7 @@ class _InDialect:
 
 
 def _by(node: NodeProto, initializers: Sequence[TensorProto], code: str, **arguments: object) -> Replacement:
-    return Replacement((node,), tuple(initializers), True, 0.0, Diagnostic(code, **arguments))
+    return Replacement((node,), tuple(initializers), how=Diagnostic(code, **arguments))
 
 
 _ROUNDED = ErrorBound(exact=False, bound=2e-7)  # of sums in another order, which onnxruntime makes
@@ -238,7 +234,8 @@ def lowered_to(document: Document, opset: int, *, allow_inexact: bool = False) -
     if all(in_order(list(body.node)) == list(range(len(body.node))) for _, body in bodies(lowered.proto)):
         unread.remove(lowered.proto)  # it goes from the last node to the first
     after = ModelView(lowered)
-    return Rewritten(after, outcomes, tuple(blockers), tuple(steps), frozenset(_changed(view, after)))
+    touched = frozenset(_changed(view, after))
+    return Rewritten(view, after, outcomes, touched=touched, steps=tuple(steps), blockers=tuple(blockers))
 
 
 def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) -> Rewritten:
@@ -261,7 +258,7 @@ def raised_to(document: Document, opset: int, *, allow_inexact: bool = False) ->
     why = why_not_raised(document, opset) if allow_inexact else None
     if why is not None:
         steps.append(OpsetStep(document.proto.graph.name, "", 0, why, _ROUNDED))
-    return Rewritten(after, outcomes, (), tuple(steps), touched)
+    return Rewritten(before, after, outcomes, touched=touched, steps=tuple(steps))
 
 
 def _raised(site: Site, later: Site, opset: int) -> Outcome:

@@ -25,11 +25,11 @@ from onnx import (
     helper,
 )
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.source import Piece, as_bytes, part_of, size_of
 from resizefix.document.stored import EXTERNAL_DATA, Stored
 from resizefix.document.text import counted, elem_type_text, node_text, value_text
-from resizefix.errors import UnreadableModelError
 
 _SHOWN_ELEMENTS = 16
 _SHOWN_OF_LONG = 4

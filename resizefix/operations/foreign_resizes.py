@@ -5,63 +5,41 @@ No runtime here runs them: what each computes is read from its source, which the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder
 from resizefix.document.scopes import Scope
-from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
+from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
+from resizefix.lowerings.recovered import Recovered
 from resizefix.operations.moved_elements import constant_of
-from resizefix.scope_path import Key
+from resizefix.operations.written_resizes import WrittenResize
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.stored_shapes import ModelView
 
 _C = CoordinateTransformationMode
+_RANK = 4  # of all of them
 _NEAREST = Interpolation(Mode.NEAREST, _C.ASYMMETRIC, NearestMode.FLOOR)
 
 
-class Meaning(NamedTuple):
-    """What a node computes. `scales` has one for each of four axes; None: `sizes` adds the nodes that compute them."""
-
-    interpolation: Interpolation
-    scales: tuple[float, ...] | None
-    sizes: Callable[[NodeBuilder], str] | None = None
-
-    @property
-    def extent(self) -> ExtentKind:
-        """Whether it is given scales or sizes."""
-        return ExtentKind.SIZES if self.scales is None else ExtentKind.SCALES
+Reader = Callable[[ModelView, Scope, NodeProto], Recovered | None]
+Sizes = Callable[[NodeProto, NodeBuilder], str]
 
 
-class ForeignResize(NamedTuple):
-    """A node that computes `y` from `x`, by a row of `ROWS`."""
-
-    scope: Scope
-    label: str
-    operator: str
-    x: str
-    y: str
-    meaning: Meaning
-    source: str
-
-    @property
-    def key(self) -> Key:
-        """The output, by which the node is known."""
-        return self.scope.path, self.y
+def _by_scales(interpolation: Interpolation, scales: Sequence[float]) -> Recovered:
+    return Recovered(interpolation, (1.0, 1.0, *(float(scale) for scale in scales)), is_by_scales=True)
 
 
-Reader = Callable[[ModelView, Scope, NodeProto], Meaning | None]
-
-
-def _one_scale(view: ModelView, scope: Scope, node: NodeProto) -> Meaning | None:
+def _one_scale(view: ModelView, scope: Scope, node: NodeProto) -> Recovered | None:
     scale = attribute_of(node, "scale")
-    return Meaning(_NEAREST, (1.0, 1.0, float(scale), float(scale))) if scale and scale > 0 else None
+    return _by_scales(_NEAREST, [scale, scale]) if scale and scale > 0 else None
 
 
-def _height_and_width(view: ModelView, scope: Scope, node: NodeProto) -> Meaning | None:
+def _height_and_width(view: ModelView, scope: Scope, node: NodeProto) -> Recovered | None:
     """The second input holds both scales, where there is one."""
     if attribute_of(node, "order", b"NCHW") != b"NCHW":
         return None
@@ -70,7 +48,7 @@ def _height_and_width(view: ModelView, scope: Scope, node: NodeProto) -> Meaning
         scales = constant_of(view, scope, node.input[1])
     if scales is None or np.size(scales) != 2 or min(scales) <= 0:
         return None
-    return Meaning(_NEAREST, (1.0, 1.0, *(float(scale) for scale in scales)))
+    return _by_scales(_NEAREST, scales)
 
 
 def _bicubic(node: NodeProto) -> Interpolation:
@@ -78,53 +56,63 @@ def _bicubic(node: NodeProto) -> Interpolation:
     return Interpolation(Mode.CUBIC, _C.ALIGN_CORNERS if aligned else _C.HALF_PIXEL, cubic_coeff_a=-0.75)
 
 
-def _bicubic_by_factors(view: ModelView, scope: Scope, node: NodeProto) -> Meaning | None:
+def _bicubic_by_factors(view: ModelView, scope: Scope, node: NodeProto) -> Recovered | None:
     factors = attribute_of(node, "scale_factor", [])
     if len(factors) != 2 or min(factors) <= 0:
         return None
-    return Meaning(_bicubic(node), (1.0, 1.0, *(float(factor) for factor in factors)))
+    return _by_scales(_bicubic(node), factors)
 
 
-def _bicubic_by_tensor(view: ModelView, scope: Scope, node: NodeProto) -> Meaning | None:
+def _bicubic_by_tensor(view: ModelView, scope: Scope, node: NodeProto) -> Recovered | None:
+    return Recovered(_bicubic(node), (), is_by_scales=False) if len(node.input) == 2 else None
+
+
+def _sizes_of_second(node: NodeProto, builder: NodeBuilder) -> str:
     """As large as the last two axes of the second input."""
-    if len(node.input) != 2:
-        return None
     x, like = node.input
-
-    def sizes(builder: NodeBuilder) -> str:
-        batch_and_channel = builder.slice(builder.add("Shape", x), [0], [0], [2])
-        return builder.add(
-            "Concat", batch_and_channel, builder.slice(builder.add("Shape", like), [0], [-2], [2**31 - 1]), axis=0
-        )
-
-    return Meaning(_bicubic(node), None, sizes)
+    batch_and_channel = builder.slice(builder.add("Shape", x), [0], [0], [2])
+    return builder.add(
+        "Concat", batch_and_channel, builder.slice(builder.add("Shape", like), [0], [-2], [2**31 - 1]), axis=0
+    )
 
 
-ROWS: dict[str, tuple[Reader, str]] = {
+ROWS: dict[str, tuple[Reader, str, Sizes | None]] = {
     # y/scale, cut off, in float32
     "ResizeNearest_TRT": (
         _one_scale,
         "TensorRT, plugin/resizeNearestPlugin and plugin/common/kernels/maskRCNNKernels.cu",
+        None,
     ),
-    "ResizeNearest": (_height_and_width, "caffe2, operators/resize_op.cc (2017)"),
+    "ResizeNearest": (_height_and_width, "caffe2, operators/resize_op.cc (2017)", None),
     # torch's bicubic, a = -0.75, which the kernel clamps at the borders
-    "TRTBicubicInterpolate": (_bicubic_by_factors, "mmdeploy, csrc/mmdeploy/backend_ops/tensorrt/bicubic_interpolate"),
-    "DynamicTRTResize": (_bicubic_by_tensor, "mmdeploy's tutorial, chapter 6"),
-    "DynamicTRTResize_TRT": (_bicubic_by_tensor, "mmdeploy's tutorial, chapter 6"),
+    "TRTBicubicInterpolate": (
+        _bicubic_by_factors,
+        "mmdeploy, csrc/mmdeploy/backend_ops/tensorrt/bicubic_interpolate",
+        None,
+    ),
+    "DynamicTRTResize": (_bicubic_by_tensor, "mmdeploy's tutorial, chapter 6", _sizes_of_second),
+    "DynamicTRTResize_TRT": (_bicubic_by_tensor, "mmdeploy's tutorial, chapter 6", _sizes_of_second),
 }
-"""What reads each operator, and where its meaning is known from."""
+"""What reads each operator, where its meaning is known from, and what computes its sizes, where no constants do."""
 
 
-def foreign_resizes(view: ModelView) -> list[ForeignResize]:
+def foreign_resizes(view: ModelView) -> list[WrittenResize]:
     """The nodes outside local functions that a row can read, in the order of the file."""
     resizes = []
     for scope in view.scopes.all:
         if scope.in_function:
             continue
         for node in scope.body.node:
-            row = ROWS.get(node.op_type)
-            meaning = None if row is None or not node.input or not node.output else row[0](view, scope, node)
-            if row is not None and meaning is not None:
-                label, y = node.name or node.output[0], node.output[0]
-                resizes.append(ForeignResize(scope, label, node.op_type, node.input[0], y, meaning, row[1]))
+            row = ROWS.get(node.op_type) if node.input and node.output else None
+            if row is None:
+                continue
+            reader, source, sizes = row
+            meaning = reader(view, scope, node)
+            if meaning is not None:
+                computed = None if sizes is None else partial(sizes, node)
+                place = WrittenResize(
+                    scope, node.name or node.output[0], (node.op_type,), node.input[0], node.output[0],
+                    _RANK, tuple(range(_RANK)), (), (), None, (meaning,), source, computed,
+                )  # fmt: skip
+                resizes.append(place)
     return resizes

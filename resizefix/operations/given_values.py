@@ -11,12 +11,11 @@ from collections.abc import Container, Mapping, Sequence
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, add_initializer, drop_named, insert_nodes
-from resizefix.document.node_builder import FreshNames
+from resizefix.diagnostics import UsageError
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, FreshNames, add_initializer, drop_named, insert_nodes
 from resizefix.document.scopes import Definition, DefinitionKind, Reader, Scope, Scopes, names_in
 from resizefix.document.text import counted
 from resizefix.document.values import Array, dims_of
-from resizefix.errors import UsageError
 from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.classify import OriginKind
 from resizefix.scope_path import MAIN, Key

@@ -14,16 +14,15 @@ from onnx import TensorProto, helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import insert_nodes
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, insert_nodes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, names_in, node_label
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.operand import SHAPE_READERS
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import DENOMINATOR
+from resizefix.targets.other_domains import foreign_domain_resizes
 from resizefix.targets.target import Effect, Target, Violation, judge
 from resizefix.targets.tensorrt import FED_AS_INTEGER
 
@@ -46,8 +45,8 @@ _RESIZES = ("Resize", "Upsample")
 
 
 @dataclass(frozen=True)
-class FloatInput:
-    """A float input of the main graph that decides sizes.
+class IntegerInput:
+    """A float input of the main graph that decides sizes, and that can hold int64 numbers, each over `denominator`.
 
     `shape` and `elem_type` are those that the file gives it; `resizes` are the nodes whose extents follow it, `slices`
     the labels of other nodes whose operands do. `gives_scales`: some resize reads it as scales.
@@ -59,22 +58,10 @@ class FloatInput:
     resizes: frozenset[Key]
     slices: tuple[str, ...]
     gives_scales: bool
-
-
-@dataclass(frozen=True)
-class IntegerInput:
-    """A float input that holds int64 numbers now, each over `denominator`."""
-
-    before: FloatInput
     denominator: int = 1
 
-    @property
-    def name(self) -> str:
-        """Of the input, which it keeps."""
-        return self.before.name
 
-
-def deciding_floats(view: ModelView) -> list[FloatInput]:
+def deciding_floats(view: ModelView) -> list[IntegerInput]:
     """The float inputs that decide sizes, in the order of the file: numbers or vectors of fixed length, from which and
     from shapes and constants alone some operand is computed that TensorRT must know.
 
@@ -95,7 +82,7 @@ def deciding_floats(view: ModelView) -> list[FloatInput]:
                 uses.slices[node_label(node, index)] = None
     scopes = view.scopes
     return [
-        FloatInput(
+        IntegerInput(
             value.name,
             tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim),
             value.type.tensor_type.elem_type,
@@ -108,7 +95,7 @@ def deciding_floats(view: ModelView) -> list[FloatInput]:
     ]
 
 
-def shape_input_options(inputs: Sequence[FloatInput]) -> tuple[str, ...]:
+def shape_input_options(inputs: Sequence[IntegerInput]) -> tuple[str, ...]:
     """The options with which `legalize` makes these inputs integers."""
     gives_scales = any(one.gives_scales for one in inputs)
     return ("--shape-inputs", *(("--denominator", str(DENOMINATOR)) if gives_scales else ()))
@@ -235,9 +222,9 @@ def with_integer_inputs(document: Document, inputs: Sequence[IntegerInput]) -> D
         readers = scopes.readers_of((MAIN, one.name))
         value = next(value for value in graph.input if value.name == one.name)
         value.type.tensor_type.elem_type = TensorProto.INT64
-        name = builder.add("Cast", one.name, wanted=f"{one.name}_float", to=one.before.elem_type)
+        name = builder.add("Cast", one.name, wanted=f"{one.name}_float", to=one.elem_type)
         if one.denominator != 1:
-            dtype = helper.tensor_dtype_to_np_dtype(one.before.elem_type)
+            dtype = helper.tensor_dtype_to_np_dtype(one.elem_type)
             divisor = builder.constant_node(dtype.type(one.denominator), f"{one.name}_denominator")
             name = builder.add("Div", name, divisor, wanted=f"{one.name}_quotient")
         for reader in readers:

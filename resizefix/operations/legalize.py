@@ -7,23 +7,20 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, FreshNames, Replacement
 from resizefix.document.scopes import names_in
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Mode
 from resizefix.operations.replacement import (
     FIRST_BFLOAT16,
     Allowance,
     Fresh,
-    Replacement,
     between_casts,
     fix_shapes,
     in_float32,
@@ -36,8 +33,7 @@ from resizefix.operations.replacement import (
     until_casts,
     why_unverifiable,
 )
-from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite
-from resizefix.operations.shapes_after import store_scan_ranks
+from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite, store_scan_ranks
 from resizefix.operations.site import Site
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -76,7 +72,9 @@ def rewritable(view: ModelView, sites: Sequence[Site], target: Target, *, exactl
     """The indices of the sites that `legalize` can rewrite for the target (`exactly`: bit for bit); no document is
     made."""
     plans = ((one.site.index, one.plan()) for one in legalizers(view, sites, target, Allowance()))
-    return frozenset(index for index, plan in plans if isinstance(plan, Replacement) and (plan.exact or not exactly))
+    return frozenset(
+        index for index, plan in plans if isinstance(plan, Replacement) and (plan.error.exact or not exactly)
+    )
 
 
 class Legalize(Operation[Replacement]):
@@ -108,7 +106,7 @@ class Legalize(Operation[Replacement]):
         replace_sites(document, plans)
         fix_shapes(document, [site for site, _ in plans])
         notes = store_scan_ranks(document, [site.key for site, _ in plans])
-        return [replacement.outcome(site, notes.get(site.key)) for site, replacement in plans]
+        return [site.replaced(replacement, notes.get(site.key)) for site, replacement in plans]
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """What the others became can tell a type or size that was not known when a site was planned."""
@@ -174,7 +172,7 @@ class Legalizer:
             return site.outcome(Status.REFUSED, str(error))
         broken = "; ".join(f"{violation.because} [{violation.rule}]" for violation in violations)
         why = Diagnostic("operations.for-target", target=self.target.name, why=broken)
-        return replace(replacement, why=why, conditions=(*replacement.conditions, *why_unverifiable(self.facts)))
+        return replace(replacement, why=why).under(why_unverifiable(self.facts))
 
     def _replacement(self, violations: Sequence[Violation]) -> Replacement:
         first, why = _refusal(self.target, violations)
@@ -209,7 +207,7 @@ class Legalizer:
             raise RefusedError("operations.casts-forbidden", why=why)
         if not until:
             return between_casts(replacement, site, self.fresh)
-        if mode is Mode.LINEAR and not replacement.exact and not self.allowance.inexact:
+        if mode is Mode.LINEAR and not replacement.error.exact and not self.allowance.inexact:
             raise RefusedError("operations.fractions-cut", why=why)
         return until_casts(replacement, site, self.fresh)
 
@@ -221,7 +219,7 @@ class Legalizer:
             raise RefusedError("operations.casts-forbidden", why=why)
         as_floats = replace(self, facts=replace(self.facts, elem_type=TensorProto.FLOAT))
         if accepts(self.target, as_floats.facts):
-            replacement = Replacement((self.site.node,), (), True, 0.0, Diagnostic("operations.node-itself"))
+            replacement = Replacement((self.site.node,), how=Diagnostic("operations.node-itself"))
         else:
             replacement = as_floats._made(replace(subject_of(self.site), element_type=TensorProto.FLOAT))
         return in_float32(replacement, self.site, self.fresh)
@@ -243,7 +241,7 @@ class Legalizer:
         written: list[object] = []
         try:
             for form in self._lowered(subject):
-                if (content := form.without_names) not in written:
+                if (content := _without_names(form)) not in written:
                     written.append(content)
                     yield self.findable(form)
         except RefusedError:
@@ -302,6 +300,12 @@ class Legalizer:
         except RefusedError:
             return False
         return accepts(self.target, _facts_as(self.facts, subject, node))
+
+
+def _without_names(form: Replacement) -> object:
+    """The operators with their attributes, and the constants: two replacements may be the same."""
+    operators = [(node.op_type, [one.SerializeToString() for one in node.attribute]) for node in form.nodes]
+    return operators, [(tuple(one.dims), numpy_helper.to_array(one).tobytes()) for one in form.initializers]
 
 
 def legalizers(view: ModelView, sites: Sequence[Site], target: Target, allowance: Allowance) -> list[Legalizer]:

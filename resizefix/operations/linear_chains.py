@@ -13,7 +13,7 @@ from onnx import NodeProto
 
 from resizefix.document.scopes import Scope, is_operator
 from resizefix.document.values import Array
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.lowerings.convolutions import Kernel
 from resizefix.lowerings.recovered import Recovered, Sampled, kernel_of, nearest_of, weighted_of
 from resizefix.operations.moved_elements import Moves, constant_of, spatial_samples

@@ -10,7 +10,7 @@ from onnx import NodeProto
 
 from resizefix.document.scopes import DefinitionKind, Scope, is_operator
 from resizefix.document.values import Array, longest_extent
-from resizefix.equivalences.index_map import Indices
+from resizefix.equivalences.kernel_arithmetic import Indices
 from resizefix.lowerings.recovered import Sampled
 from resizefix.shapes.moving_values import slice_positions
 from resizefix.shapes.operand import MISFITS, attribute_of

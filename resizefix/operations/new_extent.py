@@ -5,48 +5,23 @@ the sizes of the tensor that the result meets.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.document.text import counted
-from resizefix.errors import RefusedError
-from resizefix.interpolation import ExtentKind
+from resizefix.interpolation import Extent, ExtentKind
 from resizefix.operations.freeze_scales import freeze_scales
-from resizefix.operations.promote_scales import Promotion, promote_scales
+from resizefix.operations.promote_scales import promote_scales
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.settings import Settings
-from resizefix.operations.site import Refusal, Site
+from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.promotion import Form, InputBinding, NewInputs, PromotedInput
-from resizefix.scope_path import Key
 from resizefix.shapes.output_size import batch_and_channel
-from resizefix.shapes.partners import Partner
 from resizefix.shapes.stored_shapes import ModelView
 
 Numbers = tuple[float, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class NewExtents:
-    """The document before (raised where scales were an attribute) and after, and what happened to each selected site.
-
-    `constants` are what nodes read now, by their keys, `partners` the tensors whose sizes they take, each with
-    the axes that take them; `ranks` say how many axes these nodes' tensors have. `inputs` are what
-    a promotion of these sites would have made, each with the value that it is given.
-    """
-
-    before: ModelView
-    after: ModelView
-    outcomes: tuple[Outcome, ...]
-    constants: Mapping[Key, tuple[ExtentKind, Numbers]]
-    partners: Mapping[Key, tuple[Partner, tuple[int, ...]]]
-    inputs: Mapping[PromotedInput, Numbers]
-    ranks: Mapping[Key, int] = field(default_factory=dict)
-
-    @property
-    def changed(self) -> tuple[Outcome, ...]:
-        """The outcomes of the sites that changed."""
-        return tuple(one for one in self.outcomes if one.status is Status.CHANGED)
 
 
 def set_constant_extent(
@@ -54,9 +29,9 @@ def set_constant_extent(
     sites: Sequence[Site],
     settings: Settings,
     *,
-    refused: Mapping[int, Refusal] | None = None,
+    refused: Mapping[int, RefusedError] | None = None,
     opset: int = 0,
-) -> NewExtents:
+) -> Rewritten:
     """A copy of the document in which the sites have the scales or sizes of `settings` as constants.
 
     The sites are promoted and frozen at once. A site that has this extent is left alone, one that would resize its
@@ -72,7 +47,7 @@ def set_constant_extent(
         if not refusals and not unchanged:
             extents = _frozen(view, promotion, left, numbers, whys)
             refusals = {
-                one.index: Refusal(one.reason or "") for one in extents.outcomes if _was_not_frozen(one, promotion)
+                one.index: RefusedError(one.reason or "") for one in extents.outcomes if _was_not_frozen(one, promotion)
             }
             if not refusals:
                 return replace(extents, outcomes=_in_order(sites, extents.outcomes, same))
@@ -81,12 +56,12 @@ def set_constant_extent(
 
 
 def _numbers(
-    promotion: Promotion, sites: Sequence[Site], settings: Settings
-) -> tuple[dict[PromotedInput, Numbers], dict[int, Refusal], set[int]]:
+    promotion: Rewritten, sites: Sequence[Site], settings: Settings
+) -> tuple[dict[PromotedInput, Numbers], dict[int, RefusedError], set[int]]:
     """What each new input is to be fed; the sites that cannot have it, and those that have it."""
     by_key = {site.key: site for site in sites}
     numbers: dict[PromotedInput, Numbers] = {}
-    refusals: dict[int, Refusal] = {}
+    refusals: dict[int, RefusedError] = {}
     unchanged: set[int] = set()
     for source in promotion.inputs:
         (driven,) = source.sites
@@ -94,7 +69,7 @@ def _numbers(
         try:
             operand = _operand(driven, site, settings)
         except RefusedError as error:
-            refusals[site.index] = Refusal(str(error))
+            refusals[site.index] = RefusedError(str(error))
             continue
         is_there = site.extent.kind is driven.kind and operand == tuple(driven.base)
         if is_there and site.origin.kind.is_constant:
@@ -149,11 +124,11 @@ def _require_kept(driven: InputBinding, operand: Sequence[float], axes: Sequence
 
 def _frozen(
     view: ModelView,
-    promotion: Promotion,
+    promotion: Rewritten,
     sites: Sequence[Site],
     numbers: Mapping[PromotedInput, Numbers],
     refused: Collection[int],
-) -> NewExtents:
+) -> Rewritten:
     """The promoted document with every new input a constant."""
     driven = {source.sites[0].key: (source, value) for source, value in numbers.items()}
     promoted = [site for site in sites_in(promotion.after) if site.key in driven]
@@ -173,9 +148,11 @@ def _frozen(
         if after.status is Status.CHANGED:
             reason = _from_to(old[outcome.index], source.sites[0], source.sites[0].operand(value))
         outcomes.append(replace(after, before=outcome.before, reason=reason, exact=False))
-    constants = {key: (source.sites[0].kind, source.sites[0].operand(value)) for key, (source, value) in driven.items()}
+    extents = {
+        key: Extent(source.sites[0].kind, source.sites[0].operand(value)) for key, (source, value) in driven.items()
+    }
     before = promotion.before if promotion.inputs else view
-    return NewExtents(before, freezing.view, tuple(outcomes), constants, {}, numbers)
+    return Rewritten(before, freezing.after, tuple(outcomes), tuple(numbers), extents)
 
 
 def _not_promoted(outcome: Outcome, site: Site) -> Outcome:
@@ -185,7 +162,7 @@ def _not_promoted(outcome: Outcome, site: Site) -> Outcome:
     return replace(outcome, status=Status.REFUSED, reason=reason)
 
 
-def _was_not_frozen(outcome: Outcome, promotion: Promotion) -> bool:
+def _was_not_frozen(outcome: Outcome, promotion: Rewritten) -> bool:
     promoted = {one.index for one in promotion.outcomes if one.status is Status.CHANGED}
     return outcome.index in promoted and outcome.status is not Status.CHANGED
 

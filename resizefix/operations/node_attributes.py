@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from onnx import AttributeProto, NodeProto, helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import DIALECTS, Dialect
 from resizefix.dialects.read import read
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.operations.settings import AXES, SIZES, Settings
 from resizefix.operations.site import ReadSite

@@ -10,25 +10,23 @@ from functools import lru_cache
 import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError, code_of
 from resizefix.document.document import Document
 from resizefix.document.edits import (
+    FreshNames,
     add_graph_input,
     insert_nodes,
     pass_into_functions,
     remove_unread,
     set_input,
 )
-from resizefix.document.node_builder import FreshNames
 from resizefix.document.scopes import Scopes, default_opset, names_in
 from resizefix.document.text import listed, node_text, node_texts
 from resizefix.document.view import View
-from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import ExtentKind, NearestMode
 from resizefix.operations.forms import InputSubgraph, SubgraphPlace, bind_input, bind_integer_input, retry_args
-from resizefix.operations.rewriter import Operation, broken_rules, rewrite
-from resizefix.operations.shapes_after import kept_dims, store_scan_ranks
-from resizefix.operations.site import ReadSite, Refusal, Site, read_instead
+from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, kept_dims, rewrite, store_scan_ranks
+from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.operations.sites import FIRST_OPSET_WITH_SCALES_INPUT, find_sites
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
@@ -41,40 +39,16 @@ from resizefix.targets.target import Effect, Target
 _DTYPES = {"int64": np.int64, "float": np.float32}
 
 
-@dataclass(frozen=True, eq=False)
-class Promotion:
-    """The promoted document with its new inputs, and what happened to each selected site.
-
-    `before` is what was promoted: the user's document, or that raised to opset 9 where scales were an attribute;
-    `after` what it became.
-    """
-
-    before: ModelView
-    after: ModelView
-    outcomes: tuple[Outcome, ...]
-    inputs: tuple[PromotedInput, ...]
-
-    @property
-    def base(self) -> Document:
-        """The document that was promoted."""
-        return self.before.document
-
-    @property
-    def document(self) -> Document:
-        """The document that came of it."""
-        return self.after.document
-
-
 def promote_scales(
     document: Document,
     sites: Sequence[Site],
     wanted: NewInputs | None = None,
     *,
-    refused: Mapping[int, Refusal] | None = None,
+    refused: Mapping[int, RefusedError] | None = None,
     target: Target | None = None,
     opset: int = 0,
     view: ModelView | None = None,
-) -> Promotion:
+) -> Rewritten:
     """A copy of the document in which the sites that can be promoted are; `document` stays as it is.
 
     `refused` holds, by site index, reasons found elsewhere (coupled sites); one that `target` would refuse is not
@@ -94,8 +68,8 @@ def promote_scales(
         pairs = zip(sites, raised, ordered, strict=True)
         ordered = tuple(_of_raised(outcome, old, new, driven.get(new.key)) for old, new, outcome in pairs)
     if not operation.inputs:  # nor is it raised then
-        return Promotion(ModelView(document), ModelView(document.copy()), ordered, ())
-    return Promotion(before, rewritten.view, ordered, operation.inputs)
+        return Rewritten(ModelView(document), ModelView(document.copy()), ordered)
+    return replace(rewritten, outcomes=ordered, inputs=operation.inputs)
 
 
 def _of_raised(outcome: Outcome, old: Site, new: Site, driven: InputBinding | None) -> Outcome:
@@ -140,7 +114,7 @@ def _with_scale_inputs(document: Document, sites: Sequence[Site], opset: int) ->
 @dataclass(eq=False)
 class _Promote(Operation[InputBinding]):
     wanted: NewInputs
-    refused: Mapping[int, Refusal]
+    refused: Mapping[int, RefusedError]
     target: Target | None
     inputs: tuple[PromotedInput, ...] = ()
 
@@ -242,13 +216,15 @@ def _is_unchanged(plan: InputBinding | Outcome) -> bool:
     return isinstance(plan, Outcome) and plan.status is Status.UNCHANGED
 
 
-def _plan(site: Site, wanted: NewInputs, refusal: Refusal | None, first: InputBinding | None) -> InputBinding | Outcome:
+def _plan(
+    site: Site, wanted: NewInputs, refusal: RefusedError | None, first: InputBinding | None
+) -> InputBinding | Outcome:
     if site.reason is not None or not isinstance(site, ReadSite):
         is_input = isinstance(site, ReadSite) and site.origin.kind is OriginKind.GRAPH_INPUT
         status = Status.UNCHANGED if is_input else Status.REFUSED
         return site.outcome(status, site.reason)
     if refusal is not None:
-        return refusal.outcome(site)
+        return site.refused(refusal)
     form, integers = wanted.form, wanted.integers
     try:
         if integers is not None:
@@ -258,7 +234,7 @@ def _plan(site: Site, wanted: NewInputs, refusal: Refusal | None, first: InputBi
     except RefusedError as error:
         chosen = None if integers is None else integers.denominator
         retry = retry_args(site, form, chosen, integers=integers is not None)
-        return Refusal(str(error), retry).outcome(site)
+        return site.refused(RefusedError(str(error), retry_args=retry))
     if first is not None and first.input_value(first.base) != driven.input_value(driven.base):
         mine, theirs = driven.input_value(driven.base), first.input_value(first.base)
         reason = Diagnostic("operations.not-shared", mine=list(mine), other=first.label, theirs=list(theirs))

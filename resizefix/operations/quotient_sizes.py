@@ -5,37 +5,35 @@ Parsers that take no computed scales take computed sizes. Resize-10 has no words
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, insert_nodes, remove_unread
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, Replacement, add_initializer, insert_nodes, remove_unread
 from resizefix.document.scopes import default_opset, names_in
 from resizefix.document.text import node_text
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
-from resizefix.operations.replacement import Fresh, Replacement
+from resizefix.operations.replacement import Fresh
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.site import ReadSite, Site, read_instead
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import BITWISE, UNBOUNDED, ErrorBound, Status
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.met_tensors import Meeting, meetings
 from resizefix.targets.target import Effect, Target, judge
 from resizefix.targets.tensorrt import LENGTH_IS_SEEN
 
 if TYPE_CHECKING:
     from resizefix.shapes.expression import Size
     from resizefix.shapes.partners import Partners
+    from resizefix.targets.met_tensors import Meeting
 
 
 FIRST_WITH_SIZES = 11
@@ -153,37 +151,18 @@ def as_sizes(view: ModelView, site: ReadSite, node: NodeProto, fresh: Fresh) -> 
     how = Diagnostic("operations.sizes-of-quotients", names=", ".join(_names(dividends)))
     note = Diagnostic("operations.quotients-fall-short") if short and not meets else ""
     tried = () if short or meets else (Diagnostic("lowerings.for-axes-up-to", longest=LONGEST),)
-    exact, nodes = meets or not short, (*builder.nodes, changed)
-    return Replacement(nodes, tuple(builder.initializers), exact, 0.0 if exact else None, how, note, tried)
+    near = BITWISE if meets or not short else UNBOUNDED
+    error = ErrorBound(near.exact, near.bound, note, tried)
+    return Replacement((*builder.nodes, changed), tuple(builder.initializers), error, how)
 
 
 def _names(dividends: Sequence[Size | None]) -> list[str]:
     return list(dict.fromkeys(size.tensor[1] for size in dividends if size is not None))
 
 
-@dataclass(frozen=True)
-class Pinned:
-    """`document` is the copy, or the document itself where there was nothing to do; `nodes` are those that read
-    another tensor now; `texts` has the nodes of each site, by its index."""
-
-    document: Document
-    nodes: frozenset[Key]
-    texts: dict[int, tuple[str, ...]]
-
-    def outcomes(self, sites: Sequence[Site], outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
-        """The outcomes of the sites, with those that were pinned and nothing else."""
-        said = Diagnostic("operations.length-of-partner")
-        return tuple(
-            site.outcome(Status.CHANGED, said, after=self.texts[site.index])
-            if site.index in self.texts and outcome.status is Status.UNCHANGED
-            else outcome
-            for site, outcome in zip(sites, outcomes, strict=True)
-        )
-
-
-def pinned(view: ModelView, sites: Sequence[Site], target: Target) -> Pinned:
+def pinned(view: ModelView, sites: Sequence[Site], target: Target) -> Rewritten | None:
     """A copy in which every selected site of the main graph whose length the target does not see to be equal has that
-    of its partner where the two meet."""
+    of its partner where the two meet; None: there is no such site. The outcomes are those of these sites."""
     facts = facts_in(view)
     hidden = [
         site
@@ -191,10 +170,12 @@ def pinned(view: ModelView, sites: Sequence[Site], target: Target) -> Pinned:
         if site.scope.path == MAIN and any(one.rule == LENGTH_IS_SEEN for one in judge(target, facts[site.index]))
     ]
     if not hidden:
-        return Pinned(view.document, frozenset(), {})
+        return None
+    from resizefix.targets.met_tensors import meetings  # few resizes meet a tensor so
+
     document, fresh = view.document.copy(), FreshNames(names_in(view.model)).fresh
     graph = document.proto.graph
-    nodes, texts = set[Key](), dict[int, tuple[str, ...]]()
+    touched, outcomes = set[Key](), []
     before: dict[int, list[NodeProto]] = {}
     for site in hidden:
         added: list[NodeProto] = []
@@ -206,13 +187,14 @@ def pinned(view: ModelView, sites: Sequence[Site], target: Target) -> Pinned:
             before.setdefault(meeting.position, []).extend(builder.nodes)
             for tensor in builder.initializers:
                 add_initializer(document.proto, tensor)
-            nodes.add((MAIN, reader.output[0]))
+            touched.add((MAIN, reader.output[0]))
             added += [*builder.nodes, reader]
             break  # behind the first, the length is the partner's
-        texts[site.index] = tuple(node_text(node) for node in added)
+        after = tuple(node_text(node) for node in added)
+        outcomes.append(site.outcome(Status.CHANGED, Diagnostic("operations.length-of-partner"), after=after))
     for index in sorted(before, reverse=True):
         insert_nodes(graph, index, before[index])
-    return Pinned(document, frozenset(nodes), texts)
+    return Rewritten(view, ModelView(document), tuple(outcomes), touched=frozenset(touched))
 
 
 def _reshaped(view: ModelView, meeting: Meeting, builder: NodeBuilder) -> str:

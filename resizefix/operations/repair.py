@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from onnx import TensorProto, helper
 
@@ -18,7 +17,7 @@ from resizefix.document.text import node_text
 from resizefix.document.values import Dims, dims_of, known_types
 from resizefix.faults.extents import unknown_count
 from resizefix.faults.fault import Fault, Preferences
-from resizefix.faults.meaning import Meanings, Meant
+from resizefix.faults.meaning import Meanings
 from resizefix.faults.resize_node import ResizeNode
 from resizefix.faults.table import first_fault, resize_nodes
 from resizefix.interpolation import ExtentKind
@@ -38,20 +37,9 @@ _MOST_ROUNDS = 24  # no node has as many faults behind each other as there are r
 _Shown = tuple[int, ResizeNode, Fault]  # a site, its node, and the fault of it that is fixed
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Repaired(Rewritten):
-    """`touched` are the nodes that the fixes edited, each by a tensor that it made; `types` the tensors whose stored
-    element type they set; `opset` is the version of ai.onnx that they brought the model to. `intended` is what each
-    repaired node must compute, as its fault says. `rederived`: the outputs whose stored shapes were made true."""
-
-    types: frozenset[Key]
-    opset: int | None
-    intended: tuple[IntendedNode, ...]
-    rederived: frozenset[Key]
-
-
-def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Repaired:
-    """A copy of the document whose selected sites have no fault left that can be fixed; `document` stays as it is.
+def repair(document: Document, sites: Sequence[Site], preferences: Preferences) -> Rewritten:
+    """A copy of the document whose selected sites have no fault left that can be fixed; `document` stays as it is. What
+    each repaired node must compute (`intended`) its fault says.
 
     A site keeps its place among the resizes of the file, since no fix adds or removes one: it identifies the site.
     """
@@ -83,11 +71,10 @@ def repair(document: Document, sites: Sequence[Site], preferences: Preferences) 
     )
     changed = {outcome.index for outcome in outcomes if outcome.status is Status.CHANGED}
     intended = [
-        _intended(site, rounds.meanings.of(site.index))
-        for site in after
-        if site.index in changed and isinstance(site, ReadSite)
+        rounds.meanings.of(_as_read(site)) for site in after if site.index in changed and isinstance(site, ReadSite)
     ]
-    return Repaired(
+    return Rewritten(
+        ModelView(document),
         ModelView(current),
         outcomes,
         touched=frozenset(rounds.touched),
@@ -156,23 +143,10 @@ def _is_decided(node: ResizeNode, fault: Fault) -> bool:
     return undecided is None or undecided.fix != fault.fix
 
 
-def _intended(site: ReadSite, meant: Meant) -> IntendedNode:
-    operands = site.reading.operands
-    wanted = meant.interpolation or site.interpolation
-    return IntendedNode(
-        site.index,
-        site.label,
-        site.key,
-        site.input,
-        wanted,
-        operands,
-        True,
-        True,
-        None,
-        0.0,
-        meant.values,
-        meant.chains,
-    )
+def _as_read(site: ReadSite) -> IntendedNode:
+    """What the node computes as it stands."""
+    operands, wanted = site.reading.operands, site.interpolation
+    return IntendedNode(site.index, site.label, site.key, site.input, wanted, operands, True, True, None, 0.0)
 
 
 def _edited(node: ResizeNode, fault: Fault) -> set[Key]:

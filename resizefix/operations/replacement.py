@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS, RESIZES, Dialect, Operands
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, remove_unread, replace_nodes
+from resizefix.document.edits import Replacement, add_initializer, remove_unread, replace_nodes
 from resizefix.document.structure import why_invalid
-from resizefix.document.text import node_text
 from resizefix.document.values import numbers_in
 from resizefix.document.view import View
-from resizefix.equivalences.error_bound import spelling_bound
+from resizefix.equivalences.kernel_arithmetic import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisEquivalence, AxisStep, smallest_chain
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.lowerings.lowering import Lowered, Lowering
+from resizefix.lowerings.lowering import Lowering
 from resizefix.lowerings.matmul import OPERATORS as CROP_OPERATORS
 from resizefix.lowerings.matmul import crops, lower_crop
 from resizefix.lowerings.table import in_words, lower, lowerings_for
 from resizefix.operations.site import Site
 from resizefix.origins.classify import OriginKind
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import UNBOUNDED, ErrorBound
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import rederive
 from resizefix.targets.facts import SiteFacts
@@ -53,50 +51,6 @@ class Allowance:
 
     inexact: bool = False
     lowered: bool = True
-
-
-@dataclass(frozen=True)
-class Replacement:
-    """Nodes that write the site's output, constants they read, and how near they come.
-
-    `exact`: the same bits. `bound`: the largest difference, as a part of the input's largest value, None where none is
-    known (then it is measured). `how` names the equivalences or the lowering, `description` says so to a person (empty:
-    as `how` does), `why` the rules that the site broke, `note` what to know besides, and under which condition the
-    bound holds. `elem_type` is the type of the output where it becomes another. `drift` is as in `ErrorBound`.
-    """
-
-    nodes: tuple[NodeProto, ...]
-    initializers: tuple[TensorProto, ...]
-    exact: bool
-    bound: float | None
-    how: str
-    note: str = ""
-    conditions: tuple[str, ...] = ()
-    description: str = ""
-    why: str = ""
-    elem_type: int | None = None
-    drift: float = 0.0
-
-    @property
-    def without_names(self) -> object:
-        """The operators with their attributes, and the constants: two lowerings may write the same."""
-        operators = [(node.op_type, [one.SerializeToString() for one in node.attribute]) for node in self.nodes]
-        return operators, [(tuple(one.dims), numpy_helper.to_array(one).tobytes()) for one in self.initializers]
-
-    def outcome(self, site: Site, also: str | None = None) -> Outcome:
-        """The outcome of the site: how it was rewritten, how near that comes, under which condition, and `also`."""
-        within = Diagnostic("operations.within", bound=f"{self.bound:.2g}") if self.bound and not self.exact else ""
-        near = ", ".join(part for part in (*self.conditions, within) if part)
-        parts = (self.description or self.how, self.why, near, self.note, also)
-        reason = "; ".join(part for part in parts if part)
-        after = tuple(node_text(node) for node in self.nodes)
-        how_near: dict[str, Any] = {
-            "exact": self.exact,
-            "condition": ", ".join(self.conditions) or None,
-            "bound": self.bound,
-            "drift": self.drift,
-        }
-        return site.outcome(Status.CHANGED, reason, after=after, **how_near)
 
 
 def subject_of(site: Site, largest_scale: float = LARGEST_SCALE) -> ResizeSpec:
@@ -140,18 +94,17 @@ def chain_replacement(
     """The replacement of `subject` that a chain of equivalences ends in, spelled as `node`."""
     befores = [subject, *(step.subject for step in chain)]
     inexact = [(before, step.subject) for before, step in zip(befores, chain, strict=False) if not step.exact]
-    apart = [spelling_bound(*pair) for pair in inexact]
-    bounds = [each for each in apart if each is not None]
-    bound = sum(each.bound for each in bounds) if len(bounds) == len(apart) else None
-    drift = sum(each.drift for each in bounds)
-    stated = [condition for each in bounds for condition in each.conditions]
+    apart = [spelling_bound(*pair) or UNBOUNDED for pair in inexact]
+    bound = sum(each.bound for each in apart)
+    stated = [condition for each in apart for condition in each.conditions]
     names = [equivalence.name for step in chain for equivalence in step.equivalences]
     how = Diagnostic("operations.written-otherwise")
     if names:
         how = Diagnostic("operations.written-otherwise-by", names=", ".join(names))
     conditions = tuple(dict.fromkeys([*lengths(chain), *stated]))
-    note = Diagnostic("operations.no-bound") if bound is None else ""
-    return Replacement((node,), tuple(initializers), not inexact, bound, how, note, conditions, drift=drift)
+    note = Diagnostic("operations.no-bound") if math.isinf(bound) else ""
+    error = ErrorBound(not inexact, bound, note, conditions, drift=sum(each.drift for each in apart))
+    return Replacement((node,), tuple(initializers), error, how)
 
 
 def operands_of(subject: ResizeSpec, site: Site, dialect: Dialect, extent: str, roi: str, empty: str) -> Operands:
@@ -234,11 +187,11 @@ def lowered(
         why = None if target is None else target.why_not(CROP_OPERATORS, subject.element_type, len(subject.axes))
         if why is not None:
             raise RefusedError("lowerings.crop-refused", why=why)
-        yield _of(lower_crop(subject, roi, x=site.input, y=site.output, opset=opset, fresh=fresh))
+        yield _in_words(lower_crop(subject, roi, x=site.input, y=site.output, opset=opset, fresh=fresh))
         return
     why_not = _why_not(subject, target, accepts)
     yield from map(
-        _of, lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not)
+        _in_words, lower(subject, x=site.input, y=site.output, opset=opset, fresh=fresh, among=among, why_not=why_not)
     )
 
 
@@ -263,20 +216,9 @@ def _why_not(
     return why_not
 
 
-def _of(lowering: Lowered) -> Replacement:
-    near = lowering.error
-    description = Diagnostic("operations.replaced-by", what=in_words(lowering.lowering))
-    return Replacement(
-        lowering.nodes,
-        lowering.initializers,
-        near.exact,
-        near.bound,
-        lowering.lowering,
-        near.note,
-        near.conditions,
-        description,
-        drift=near.drift,
-    )
+def _in_words(form: Replacement) -> Replacement:
+    """The replacement by a lowering, which its name alone says, described."""
+    return replace(form, description=Diagnostic("operations.replaced-by", what=in_words(form.how)))
 
 
 def between_casts(form: Replacement, site: Site, fresh: Fresh) -> Replacement:
@@ -302,9 +244,10 @@ def in_float32(form: Replacement, site: Site, fresh: Fresh) -> Replacement:
     cast = between_casts(form, site, fresh)
     if site.read.interpolation.mode is Mode.NEAREST:
         return cast
-    bound = _BFLOAT16_ROUNDING if form.exact and site.read.interpolation.mode is Mode.LINEAR else None
-    note = "; ".join(filter(None, (cast.note, Diagnostic("operations.rounded-to-bfloat16"))))
-    return replace(cast, exact=False, bound=bound, note=note)
+    is_bounded = form.error.exact and site.read.interpolation.mode is Mode.LINEAR
+    note = "; ".join(filter(None, (cast.error.note, Diagnostic("operations.rounded-to-bfloat16"))))
+    bound = _BFLOAT16_ROUNDING if is_bounded else math.inf
+    return replace(cast, error=replace(cast.error, exact=False, bound=bound, note=note))
 
 
 def until_casts(form: Replacement, site: Site, fresh: Fresh) -> Replacement:

@@ -6,20 +6,19 @@ change keeps what the node computes is asked of the equivalences, at the node's 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.intended import IntendedNode
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, Replacement
 from resizefix.document.scopes import names_in
-from resizefix.equivalences.error_bound import spelling_bound
+from resizefix.equivalences.kernel_arithmetic import spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.table import AxisStep, reasons, rewrites
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind, Interpolation
 from resizefix.lowerings.copies import REPEAT
 from resizefix.lowerings.lowering import why_not_native
@@ -31,7 +30,6 @@ from resizefix.operations.replacement import (
     LARGEST_SCALE,
     Allowance,
     Fresh,
-    Replacement,
     fix_shapes,
     lengths,
     replace_sites,
@@ -39,13 +37,12 @@ from resizefix.operations.replacement import (
     spelled,
     subject_of,
 )
-from resizefix.operations.rewriter import Operation, broken_rules, rewrite
+from resizefix.operations.rewriter import Operation, Rewritten, broken_rules, rewrite, store_scan_ranks
 from resizefix.operations.settings import AXES, SCALES, SIZES, Settings
-from resizefix.operations.shapes_after import store_scan_ranks
 from resizefix.operations.site import ReadSite, Site
 from resizefix.opsets.raising import why_not_raised
 from resizefix.origins.classify import OriginKind
-from resizefix.outcome import Outcome, Status
+from resizefix.outcome import BITWISE, UNBOUNDED, ErrorBound, Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
@@ -57,24 +54,7 @@ _KINDS = {SCALES: ExtentKind.SCALES, SIZES: ExtentKind.SIZES}
 _DECIDING = {SCALES: (17, 22, 14), SIZES: (16, 14), AXES: (15,)}
 
 
-@dataclass(frozen=True, eq=False)
-class Changed:
-    """The changed document, what happened to each selected site, and what each changed one must compute."""
-
-    document: Document
-    outcomes: tuple[Outcome, ...]
-    intended: tuple[IntendedNode, ...]
-
-
-@dataclass(frozen=True)
-class _InterpolationPlan:
-    replacement: Replacement
-    intended: IntendedNode
-    is_reshaped: bool
-    """Whether other nodes or another extent stand there, of which stored shapes may know nothing."""
-
-
-def set_interpolation(document: Document, sites: Sequence[Site], settings: Settings) -> Changed:
+def set_interpolation(document: Document, sites: Sequence[Site], settings: Settings) -> Rewritten:
     """A copy of the document in which the selected sites are as `settings` say; `document` stays as it is.
 
     A site that is so already is left alone; one that cannot be so is refused with the reason.
@@ -83,19 +63,17 @@ def set_interpolation(document: Document, sites: Sequence[Site], settings: Setti
     operation = _Set(settings)
     rewritten = rewrite(view, sites, operation)
     indices = {outcome.index for outcome in rewritten.outcomes if outcome.status is Status.CHANGED}
-    return Changed(
-        rewritten.document, rewritten.outcomes, tuple(operation.intended[index] for index in sorted(indices))
-    )
+    return replace(rewritten, intended=tuple(operation.intended[index] for index in sorted(indices)))
 
 
 @dataclass(eq=False)
-class _Set(Operation[_InterpolationPlan]):
+class _Set(Operation[Replacement]):
     settings: Settings
     rejected: dict[Key, frozenset[str]] = field(default_factory=dict)
     idle_rois: frozenset[Key] = frozenset()
     intended: dict[int, IntendedNode] = field(default_factory=dict)
 
-    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[_InterpolationPlan | Outcome]:
+    def plan(self, view: ModelView, sites: Sequence[Site]) -> Sequence[Replacement | Outcome]:
         fresh = FreshNames(names_in(view.model)).fresh
         facts = facts_in(view)
         raisable = cache(partial(why_not_raised, view.document))
@@ -105,13 +83,16 @@ class _Set(Operation[_InterpolationPlan]):
 
     def _plan_or_outcome(
         self, view: ModelView, site: Site, raisable: Callable[[int], str | None], fresh: Fresh
-    ) -> _InterpolationPlan | Outcome:
+    ) -> Replacement | Outcome:
         try:
             shaped = self._is_shaped(site.read)
             plan = _plan(view, site.read, self.settings, raisable, fresh, shaped=shaped)
         except RefusedError as error:
-            return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
-        return plan or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
+            return site.refused(error)
+        if plan is None:
+            return site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
+        form, self.intended[site.index] = plan
+        return form
 
     def _is_shaped(self, site: ReadSite) -> bool:
         """Whether the node has the form that is asked for; one with numbers as a roi that it does not read has not, as
@@ -120,13 +101,12 @@ class _Set(Operation[_InterpolationPlan]):
         is_idle = form in _KINDS and site.key in self.idle_rois and site.origin.kind.is_constant
         return form is None or (_has_form(site, form) and not (is_idle and not site.scope.in_function))
 
-    def apply(self, document: Document, plans: Sequence[tuple[Site, _InterpolationPlan]]) -> Sequence[Outcome]:
-        replace_sites(document, [(site, plan.replacement) for site, plan in plans])
-        reshaped = [site for site, plan in plans if plan.is_reshaped]
+    def apply(self, document: Document, plans: Sequence[tuple[Site, Replacement]]) -> Sequence[Outcome]:
+        replace_sites(document, plans)
+        reshaped = [site for site, form in plans if _is_reshaped(site, form)]
         fix_shapes(document, reshaped)
         notes = store_scan_ranks(document, [site.key for site in reshaped])
-        self.intended = {site.index: plan.intended for site, plan in plans}
-        return [plan.replacement.outcome(site, notes.get(site.key)) for site, plan in plans]
+        return [site.replaced(form, notes.get(site.key)) for site, form in plans]
 
     def objections(self, view: ModelView, changed: Collection[Key]) -> Mapping[Key, str]:
         """What onnxruntime does not run, so that its result cannot be known."""
@@ -137,6 +117,12 @@ class _Set(Operation[_InterpolationPlan]):
             if first is not None:
                 reasons[key] = Diagnostic("operations.set-not-run", rule_name=first.rule, because=first.because)
         return reasons
+
+
+def _is_reshaped(site: Site, form: Replacement) -> bool:
+    """Whether other nodes or another extent stand there, of which stored shapes may know nothing."""
+    own = [(site.op_type, list(site.node.input))]
+    return [(node.op_type, list(node.input)) for node in form.nodes] != own
 
 
 def _rejected(violations: Collection[Violation]) -> frozenset[str]:
@@ -151,28 +137,30 @@ def _plan(
     fresh: Fresh,
     *,
     shaped: bool,
-) -> _InterpolationPlan | None:
-    """How the site becomes what is asked for; None: it is that. Raises RefusedError with the reason why not."""
+) -> tuple[Replacement, IntendedNode] | None:
+    """How the site becomes what is asked for, and what it must compute then; None: it is that. Raises RefusedError with
+    the reason why not."""
     new = edited(site, settings, why_not_raised)
     same = new.meaning == site.interpolation
     if same and shaped:
         return None
-    claim = _Kept(True, True, 0.0) if same else _kept(site, new.wanted)
+    kept = BITWISE if same else _kept(site, new.wanted)
+    error = kept or UNBOUNDED
     if shaped:
         node = with_attributes(site.node, new.attributes)
-        replacement = Replacement((node,), (), claim.exact, claim.bound, new.description, claim.why, claim.conditions)
-        return _InterpolationPlan(replacement, _intended(site, new, claim, 0.0), is_reshaped=False)
-    assert settings.form is not None
-    form = _of_quotients(view, site, new, settings.form, fresh) or _of_constants(site, new, settings.form, fresh)
-    bound = None if claim.bound is None or form.bound is None else claim.bound + form.bound
-    claim = replace(claim, exact=claim.exact and form.exact, bound=bound)
-    how = "; ".join(part for part in (new.description, form.description or form.how) if part)
-    near = 0.0 if form.exact else form.bound or 0.0
-    apart = Diagnostic("operations.within", bound=f"{near:.2g}") if near and bound is None else ""
-    note = "; ".join(part for part in (apart, claim.why, form.note) if part)
-    conditions = (*claim.conditions, *form.conditions)
-    replacement = Replacement(form.nodes, form.initializers, claim.exact, bound, how, note, conditions)
-    return _InterpolationPlan(replacement, _intended(site, new, claim, near), is_reshaped=True)
+        form, near = Replacement((node,), error=error, how=new.description), 0.0
+    else:
+        assert settings.form is not None
+        form = _of_quotients(view, site, new, settings.form, fresh) or _of_constants(site, new, settings.form, fresh)
+        near = 0.0 if form.error.exact else form.error.known_bound or 0.0
+        bound = error.bound + form.error.bound
+        apart = Diagnostic("operations.within", bound=f"{near:.2g}") if near and math.isinf(bound) else ""
+        note = "; ".join(part for part in (apart, error.note, form.error.note) if part)
+        conditions = (*error.conditions, *form.error.conditions)
+        error = ErrorBound(error.exact and form.error.exact, bound, note, conditions)
+        how = "; ".join(part for part in (new.description, form.description or form.how) if part)
+        form = Replacement(form.nodes, form.initializers, error, how)
+    return form, _intended(site, new, error, near, keeps=kept is not None)
 
 
 def _of_quotients(view: ModelView, site: ReadSite, new: Edited, form: str, fresh: Fresh) -> Replacement | None:
@@ -189,49 +177,37 @@ def _of_constants(site: ReadSite, new: Edited, form: str, fresh: Fresh) -> Repla
     return _formed(replace(subject, interpolation=new.meaning), site, form, fresh)
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """Whether another meaning computes the same at a site's sizes, how nearly (a bound that is not known is None), by
-    which equivalences, and for which inputs."""
-
-    holds: bool
-    exact: bool
-    bound: float | None
-    why: str = ""
-    conditions: tuple[str, ...] = ()
-
-
-def _kept(site: ReadSite, wanted: Interpolation) -> _Kept:
-    other = _Kept(False, False, None)
+def _kept(site: ReadSite, wanted: Interpolation) -> ErrorBound | None:
+    """How nearly another meaning computes the same at a site's sizes, by which equivalences, and for which inputs;
+    None: it computes something else."""
     try:
         before = subject_of(site)
     except RefusedError:
-        return other  # its extent is known at run time alone
+        return None  # its extent is known at run time alone
     if before.rank is None:
-        return other
+        return None
     if before.is_copy:
-        return _Kept(True, True, 0.0, Diagnostic("operations.node-copies"))
+        return ErrorBound(note=Diagnostic("operations.node-copies"))
     after = replace(before, interpolation=wanted)
     for allow_inexact in (False, True):
         for first, last in ((before, after), (after, before)):
             for step in rewrites(first, allow_inexact=allow_inexact):
                 if step.subject == last:
                     return _by(step, before, after)
-    return other
+    return None
 
 
-def _by(step: AxisStep, before: ResizeSpec, after: ResizeSpec) -> _Kept:
+def _by(step: AxisStep, before: ResizeSpec, after: ResizeSpec) -> ErrorBound:
     names = ", ".join(row.name for row in step.equivalences)
-    near = ErrorBound() if step.exact else spelling_bound(before, after)
-    bound, stated = (None, ()) if near is None else (near.bound, near.conditions)
-    conditions = (*lengths([step]), *stated)
-    return _Kept(True, step.exact, bound, Diagnostic("operations.same-at-this-size", names=names), conditions)
+    near = BITWISE if step.exact else spelling_bound(before, after) or UNBOUNDED
+    conditions = (*lengths([step]), *near.conditions)
+    return ErrorBound(step.exact, near.bound, Diagnostic("operations.same-at-this-size", names=names), conditions)
 
 
-def _intended(site: ReadSite, new: Edited, claim: _Kept, near: float) -> IntendedNode:
-    operands = site.reading.operands
+def _intended(site: ReadSite, new: Edited, error: ErrorBound, near: float, *, keeps: bool) -> IntendedNode:
+    bound, operands = error.known_bound, site.reading.operands
     return IntendedNode(
-        site.index, site.label, site.key, site.input, new.wanted, operands, claim.holds, claim.exact, claim.bound, near
+        site.index, site.label, site.key, site.input, new.wanted, operands, keeps, error.exact, bound, near
     )
 
 
@@ -273,17 +249,7 @@ def _lowered(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Re
     why = why_not_native(subject) or lowering.applies(subject, opset)
     if why is not None:
         raise RefusedError("operations.set-form", form=form, why=why)
-    lowering_result = lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh)
-    error = lowering_result.error
-    return Replacement(
-        lowering_result.nodes,
-        lowering_result.initializers,
-        error.exact,
-        error.bound,
-        form,
-        error.note,
-        error.conditions,
-    )
+    return lowering.build(subject, x=site.input, y=site.output, opset=opset, fresh=fresh)
 
 
 def _spelled(subject: ResizeSpec, site: ReadSite, form: str, fresh: Fresh) -> Replacement:

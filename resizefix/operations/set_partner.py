@@ -7,24 +7,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS
-from resizefix.document.edits import insert_nodes, remove_unread
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, insert_nodes, remove_unread
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
 from resizefix.document.view import View
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind
-from resizefix.operations.new_extent import NewExtents
-from resizefix.operations.shapes_after import store_scan_ranks
-from resizefix.operations.site import ReadSite, Site, read_instead
+from resizefix.operations.rewriter import Rewritten, store_scan_ranks
+from resizefix.operations.site import PartnerSizes, ReadSite, Site, read_instead
 from resizefix.origins.classify import OriginKind
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
@@ -37,19 +34,9 @@ _FIRST_WITH_SIZES = 11
 _BY_SIZES = frozenset({CoordinateTransformationMode.ALIGN_CORNERS, CoordinateTransformationMode.TF_CROP_AND_RESIZE})
 
 
-class _PartnerPlan(NamedTuple):
-    """A site with its partner, the axes that take its sizes, and whether it then samples what it did."""
-
-    site: ReadSite
-    partner: Partner
-    axes: tuple[int, ...]
-    rank: int
-    exact: bool
-
-
 def set_partner_sizes(
     view: ModelView, sites: Sequence[Site], *, allow_inexact: bool = False, named: bool = False
-) -> NewExtents:
+) -> Rewritten:
     """A copy of the document in which every site that has a partner takes its sizes.
 
     One without a partner is left alone, or refused where it is `named` or where none has one. Where sizes would sample
@@ -58,20 +45,18 @@ def set_partner_sizes(
     partners = Partners(view)
     planned = [_plan_or_outcome(site, partners, allow_inexact=allow_inexact) for site in sites]
     document = view.document.copy()
-    plans = [plan for plan in planned if isinstance(plan, _PartnerPlan)]
+    plans = [plan for plan in planned if isinstance(plan, PartnerSizes)]
     texts = _apply(document.proto, plans)
     notes = store_scan_ranks(document, [plan.site.key for plan in plans])
     outcomes = [
-        _changed(plan, texts[plan.site.key], notes.get(plan.site.key)) if isinstance(plan, _PartnerPlan) else plan
+        _changed(plan, texts[plan.site.key], notes.get(plan.site.key)) if isinstance(plan, PartnerSizes) else plan
         for plan in planned
     ]
     is_anywhere = any(one.status is not Status.REFUSED or one.reason is None for one in outcomes)
     if is_anywhere and not named:
         outcomes = [_left_alone(one) for one in outcomes]
-    taken = {plan.site.key: (plan.partner, plan.axes) for plan in plans}
     after = ModelView(document) if plans else view
-    ranks = {plan.site.key: plan.rank for plan in plans}
-    return NewExtents(view, after, tuple(outcomes), {}, taken, {}, ranks)
+    return Rewritten(view, after, tuple(outcomes), extents={plan.site.key: plan for plan in plans})
 
 
 _NONE = Diagnostic("operations.no-partner")
@@ -81,15 +66,15 @@ def _left_alone(outcome: Outcome) -> Outcome:
     return replace(outcome, status=Status.UNCHANGED) if outcome.reason == _NONE else outcome
 
 
-def _plan_or_outcome(site: Site, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | Outcome:
+def _plan_or_outcome(site: Site, partners: Partners, *, allow_inexact: bool) -> PartnerSizes | Outcome:
     try:
         plan = _plan(site.read, partners, allow_inexact=allow_inexact)
     except RefusedError as error:
-        return site.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
+        return site.refused(error)
     return plan or site.outcome(Status.UNCHANGED, Diagnostic("operations.set-already"))
 
 
-def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _PartnerPlan | None:
+def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> PartnerSizes | None:
     """How the site takes its partner's sizes; None: it does. Raises RefusedError."""
     rank = partners.sizes.rank((site.scope.path, site.input)) if site.input_dims is None else len(site.input_dims)
     if rank is None:
@@ -113,7 +98,7 @@ def _plan(site: ReadSite, partners: Partners, *, allow_inexact: bool) -> _Partne
     exact = _samples_alike(site, partner, axes)
     if not exact and not allow_inexact:
         raise RefusedError("operations.partner-samples-otherwise", name=partner.name, retry_args=("--allow-inexact",))
-    return _PartnerPlan(site, partner, axes, rank, exact)
+    return PartnerSizes(site, partner, axes, rank, exact)
 
 
 def _resized_axes(site: ReadSite, rank: int) -> tuple[int, ...]:
@@ -168,14 +153,14 @@ def _samples_alike(site: ReadSite, partner: Partner, axes: Sequence[int]) -> boo
     return True
 
 
-def _changed(plan: _PartnerPlan, text: str, note: str | None) -> Outcome:
+def _changed(plan: PartnerSizes, text: str, note: str | None) -> Outcome:
     how = Diagnostic("operations.takes-sizes-of", name=plan.partner.name, at=plan.partner.node)
     read = Diagnostic("operations.read-of", name=plan.partner.read) if plan.partner.read != plan.partner.name else ""
     reason = "; ".join(part for part in (how, read, note) if part)
     return plan.site.outcome(Status.CHANGED, reason, after=(text,), exact=plan.exact)
 
 
-def _apply(model: ModelProto, plans: Sequence[_PartnerPlan]) -> dict[Key, str]:
+def _apply(model: ModelProto, plans: Sequence[PartnerSizes]) -> dict[Key, str]:
     """Lets the nodes read their partners' sizes; gives each of them as text."""
     scopes = View(model).scopes
     fresh = FreshNames(names_in(model)).fresh
@@ -198,7 +183,7 @@ def _apply(model: ModelProto, plans: Sequence[_PartnerPlan]) -> dict[Key, str]:
     return texts
 
 
-def _sizes(builder: NodeBuilder, plan: _PartnerPlan) -> str:
+def _sizes(builder: NodeBuilder, plan: PartnerSizes) -> str:
     """The operand: the partner's sizes, and on the other axes those of the tensor that is resized."""
     site, partner = plan.site, plan.partner
     listed = site.interpolation.axes
@@ -216,7 +201,7 @@ def _sizes(builder: NodeBuilder, plan: _PartnerPlan) -> str:
     return builder.add("Gather", shape, indices, wanted=wanted, axis=0)
 
 
-def _output_dims(plan: _PartnerPlan) -> Dims | None:
+def _output_dims(plan: PartnerSizes) -> Dims | None:
     dims = plan.site.input_dims
     if dims is None:
         return None

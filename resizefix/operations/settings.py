@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 from resizefix.lowerings.table import BY_NAME
 from resizefix.words import nearest, proposal

@@ -9,33 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import Dialect
 from resizefix.dialects.read import SiteReading, read
 from resizefix.document.edits import remove_attribute, set_input
 from resizefix.document.scopes import Scope
 from resizefix.document.text import node_text
 from resizefix.document.values import Dims
-from resizefix.errors import RefusedError
-from resizefix.interpolation import ExtentKind, Interpolation
+from resizefix.interpolation import Extent, ExtentKind, Interpolation
 from resizefix.origins.classify import Origin
 from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.scope_path import Key
 
 if TYPE_CHECKING:
+    from resizefix.document.edits import Replacement
     from resizefix.outcome import Outcome, Status
-
-
-class Extent(NamedTuple):
-    """How large the output is: `values` are float scales or integer sizes, None where the file does not fix them.
-
-    Of a computed operand they are the constants that stand for the chain; then `kind` need not be the operand's: a
-    chain that makes sizes twice the input's has the scales 2.
-    """
-
-    kind: ExtentKind
-    values: tuple[float, ...] | tuple[int, ...] | None
+    from resizefix.shapes.partners import Partner
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +104,30 @@ class Site(InNotebook):
 
         return Outcome(self.index, self.label, status, reason, before or node_text(self.node), **more)
 
+    def replaced(self, form: Replacement, also: str | None = None) -> Outcome:
+        """The outcome where `form` takes its place: how, why, how near that comes, when, and `also`."""
+        from resizefix.outcome import Status  # as above
+
+        error = form.error
+        within = Diagnostic("operations.within", bound=f"{error.bound:.2g}") if error.known_bound else ""
+        near = ", ".join(part for part in (*error.conditions, within) if part)
+        parts = (form.description or form.how, form.why, near, error.note, also)
+        return self.outcome(
+            Status.CHANGED,
+            "; ".join(part for part in parts if part),
+            after=tuple(node_text(node) for node in form.nodes),
+            exact=error.exact,
+            condition=", ".join(error.conditions) or None,
+            bound=error.known_bound,
+            drift=error.drift,
+        )
+
+    def refused(self, error: RefusedError) -> Outcome:
+        """The outcome where the error says why not, and the options with which it can be."""
+        from resizefix.outcome import Status  # as above
+
+        return self.outcome(Status.REFUSED, error.diagnostic, retry_args=error.retry_args)
+
     @property
     def values(self) -> tuple[float, ...] | tuple[int, ...]:
         """The values of the extent. Raises RefusedError where the file does not fix them."""
@@ -160,17 +174,15 @@ class ReadSite(Site):
         return self.slot, self.node.input[self.slot]
 
 
-class Refusal(NamedTuple):
-    """Why a site is not promoted, and the options with which it can be."""
+class PartnerSizes(NamedTuple):
+    """The sizes of its partner, for a site: which axes of how many take them, and whether it then samples what it
+    did."""
 
-    reason: str
-    retry_args: tuple[str, ...] = ()
-
-    def outcome(self, site: Site) -> Outcome:
-        """The site's outcome."""
-        from resizefix.outcome import Status  # as above
-
-        return site.outcome(Status.REFUSED, self.reason, retry_args=self.retry_args)
+    site: ReadSite
+    partner: Partner
+    axes: tuple[int, ...]
+    rank: int
+    exact: bool
 
 
 def read_instead(

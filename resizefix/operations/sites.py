@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, UsageError
 from resizefix.dialects.dialect import Dialect, dialect_of
 from resizefix.dialects.read import SiteReading, read
 from resizefix.document.document import Document
 from resizefix.document.scopes import DefinitionKind, Scope, is_operator
 from resizefix.document.values import Dims, held_by
-from resizefix.errors import RefusedError, UsageError
-from resizefix.interpolation import ExtentKind, Interpolation
-from resizefix.operations.site import Extent, ReadSite, Site
+from resizefix.interpolation import Extent, ExtentKind, Interpolation
+from resizefix.operations.site import ReadSite, Site
 from resizefix.origins.classify import Classifier, Origin, OriginKind
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import varying

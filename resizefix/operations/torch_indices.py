@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from resizefix.diagnostics import Diagnostic, code_of
 from resizefix.document.document import Document
-from resizefix.document.edits import remove_unread, replace_nodes
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder, remove_unread, replace_nodes
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_texts
 from resizefix.faults.fault import Fault

@@ -8,22 +8,19 @@ from operator import attrgetter
 
 from onnx import NodeProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import RESIZES, UPSAMPLE_7, Operands, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.document import Document
-from resizefix.document.edits import drop_overridable_inputs, set_default_opset
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, Replacement, drop_overridable_inputs, set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, names_in, node_label
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.legalize import legalize as make_legal
 from resizefix.operations.replacement import (
     Allowance,
     Fresh,
-    Replacement,
     chain_replacement,
     fix_shapes,
     lowered,
@@ -44,8 +41,8 @@ from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.collect_facts import facts_in
-from resizefix.targets.conditions import foreign_domain_resizes
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.other_domains import foreign_domain_resizes
 from resizefix.targets.target import Target
 
 
@@ -68,7 +65,8 @@ def trt_legacy(
     legacy = document.copy()
     incomplete = incomplete_nodes(legacy.proto)
     if incomplete:
-        return Rewritten(ModelView(legacy), _untouched(find_sites(legacy)), incomplete)
+        outcomes = _untouched(find_sites(legacy))
+        return Rewritten(ModelView(document), ModelView(legacy), outcomes, blockers=incomplete)
     inline_functions(legacy.proto)
     ordered = sort_nodes(legacy.proto)  # what is read and what is not is seen from the last node to the first
     # IR 3 has no overridable defaults: what has one is a constant from here on.
@@ -89,12 +87,18 @@ def trt_legacy(
     upsampled = rewrite(view, sites, _ToUpsample7(allowance, named))
     status = {site.key: outcome.status for site, outcome in zip(sites, upsampled.outcomes, strict=True)}
     pairs = zip(upsampled.outcomes, called, strict=True)
-    outcomes = sorted((replace(one, index=site.index, node=site.label) for one, site in pairs), key=attrgetter("index"))
+    as_called = (replace(one, index=site.index, node=site.label) for one, site in pairs)
     lost = Status.REFUSED in status.values()
     changed = {key for key, what in status.items() if what is Status.CHANGED}
     legacy = upsampled.document
     steps, blockers = _to_opset_8(legacy, [] if lost else sites, changed)
-    form = Rewritten(ModelView(legacy), tuple(outcomes), blockers, (*folded, *steps))
+    form = Rewritten(
+        ModelView(document),
+        ModelView(legacy),
+        tuple(sorted(as_called, key=attrgetter("index"))),
+        steps=(*folded, *steps),
+        blockers=blockers,
+    )
     if target is None or not form.complete:
         return form
     indices = {site.key: called_site.index for site, called_site in zip(sites, called, strict=True)}
@@ -106,7 +110,7 @@ def _accepted(
 ) -> Rewritten:
     """The form with other operators in the place of resizes that the target does not accept; what has none, or may not
     be rewritten, stands in the way. `indices` are those of the outcomes, by the sites' keys."""
-    view = form.view
+    view = form.after
     sites = sites_in(view)
     legal = make_legal(form.document, sites, target, allowance=allowance, view=view)
     outcomes = {outcome.index: outcome for outcome in form.outcomes}
@@ -186,7 +190,7 @@ class _ToUpsample7(Operation[Replacement]):
 
     def apply(self, document: Document, plans: Sequence[tuple[Site, Replacement]]) -> Sequence[Outcome]:
         replace_sites(document, plans)
-        return [replacement.outcome(site) for site, replacement in plans]
+        return [site.replaced(replacement) for site, replacement in plans]
 
     def _plan(self, site: Site, facts: SiteFacts, fresh: Fresh) -> Replacement | Outcome:
         status = Status.REFUSED
@@ -207,8 +211,7 @@ class _ToUpsample7(Operation[Replacement]):
         if end is not None:
             node = _upsample_7(end[0], site)
             assert node is not None
-            replacement = chain_replacement(node, (), subject, end[1])
-            return replace(replacement, conditions=(*replacement.conditions, *why_unverifiable(facts)))
+            return chain_replacement(node, (), subject, end[1]).under(why_unverifiable(facts))
         why = _why_no_upsample_7(site)
         try:
             form = _without_resize(next(lowered(subject, site, fresh=fresh)), site.scope.opset)  # downgraded later

@@ -8,7 +8,7 @@ one resize."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from weakref import WeakKeyDictionary
@@ -17,6 +17,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorShapeProto, ValueInfoProto
 
 from resizefix.dialects.dialect import dialect_of
+from resizefix.document.edits import NodeBuilder
 from resizefix.document.scopes import Scope, bodies, is_operator
 from resizefix.interpolation import Interpolation, Mode
 from resizefix.lowerings.recovered import NEAREST_EXACT, Recovered, Sampled, nearest_of
@@ -39,6 +40,9 @@ class WrittenResize:
     `alternatives` are all interpolations that have these constants, the assumed one first. `axes` are the axes that
     change, from `sizes` to `lengths`; `rank` is that of both tensors, `whole` the output's shape where all of it is
     fixed, and `operators` names the operators.
+
+    Of operators of other domains, which no runtime here runs, `source` says where their meaning is known from;
+    `computed` adds the nodes that compute the sizes where no constants give them.
     """
 
     scope: Scope
@@ -52,6 +56,8 @@ class WrittenResize:
     lengths: tuple[int, ...]
     whole: tuple[int, ...] | None
     alternatives: tuple[Recovered, ...]
+    source: str | None = None
+    computed: Callable[[NodeBuilder], str] | None = None
 
     @property
     def key(self) -> Key:
@@ -60,8 +66,18 @@ class WrittenResize:
 
     @property
     def assumed(self) -> Recovered:
-        """The interpolation that is taken."""
+        """What is taken."""
         return self.alternatives[0]
+
+    @property
+    def interpolation(self) -> Interpolation:
+        """The interpolation that the Resize gets."""
+        return self.assumed.interpolation
+
+    @property
+    def operator_names(self) -> tuple[str, ...]:
+        """The operators, each once."""
+        return tuple(dict.fromkeys(self.operators))
 
     @property
     def others(self) -> tuple[Interpolation, ...]:

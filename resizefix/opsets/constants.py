@@ -17,13 +17,11 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, numpy_helper
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS
-from resizefix.document.node_builder import FreshNames
+from resizefix.diagnostics import Diagnostic, UnreadableModelError
+from resizefix.document.edits import FIRST_IR_WITH_DEFAULTS, FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, names_in, names_read, node_label, subgraphs
 from resizefix.document.values import Array
 from resizefix.document.view import View
-from resizefix.errors import UnreadableModelError
 from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.value_info_map import ValueInfoMap
 from resizefix.opsets.verdict import Blocked, OpsetStep

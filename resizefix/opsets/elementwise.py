@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from resizefix.difference import ErrorBound
 from resizefix.opsets.site import OpsetRow, OpsetSite, only, without
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
+from resizefix.outcome import ErrorBound
 
 
 def cast_like(site: OpsetSite) -> None:

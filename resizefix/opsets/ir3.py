@@ -11,12 +11,12 @@ import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import bodies, names_in, subgraphs
 from resizefix.document.text import counted
 from resizefix.document.view import View
 from resizefix.opsets.verdict import Blocker, Downgrade, OpsetStep
+from resizefix.outcome import ErrorBound
 
 IR3 = 3
 

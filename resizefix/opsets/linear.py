@@ -5,9 +5,9 @@ the others from means, as the specification defines them.
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.difference import ErrorBound
 from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import FIX_SHAPES, OLDER_EXPORT, Blocked
+from resizefix.outcome import ErrorBound
 
 
 def gemm(site: OpsetSite) -> None:

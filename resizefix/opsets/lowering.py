@@ -10,23 +10,22 @@ What must hold before the first node is rewritten: no local functions, one spell
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, inliner
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
-from resizefix.document.edits import add_initializer, insert_nodes
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, Replacement, add_initializer, insert_nodes
 from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, bodies, default_opset, in_order, names_in
 from resizefix.opsets.constants import Unread, constants_to_initializers, fold, replace_nodes
 from resizefix.opsets.ir3 import IR3, to_ir3
 from resizefix.opsets.site import Draft, OpsetRow, OpsetSite
 from resizefix.opsets.table import ABSENT, DOWN
 from resizefix.opsets.value_info_map import ValueInfoMap
-from resizefix.opsets.verdict import BITWISE, Blocked, Blocker, Downgrade, OpsetStep
+from resizefix.opsets.verdict import Blocked, Blocker, Downgrade, OpsetStep
+from resizefix.outcome import BITWISE, ErrorBound
 from resizefix.scope_path import FunctionName, Key
 from resizefix.shapes.inference import ValueOf, upsample_scales
 from resizefix.shapes.operand import MISFITS
@@ -36,24 +35,17 @@ _OTHER_TYPE = "opsets.fix-other-type"
 _INLINE = "opsets.fix-inline-option"  # of a function no types are known
 
 
-@dataclass(frozen=True)
-class Ready:
-    """Nodes that are in the wanted opset already, and the constants that they read: made elsewhere."""
-
-    nodes: Sequence[NodeProto]
-    initializers: Sequence[TensorProto] = ()
-
-
 def lower_nodes(
     model: ModelProto,
     knowledge: ValueInfoMap,
     opset: int,
-    ready: Mapping[Key, Ready] | None = None,
+    ready: Mapping[Key, Replacement] | None = None,
     leave: frozenset[str] = frozenset(),
 ) -> tuple[list[OpsetStep], list[Blocker]]:
     """Rewrite every node of `model`, in place, for models of `opset`; opset_import is the caller's.
 
-    Scopes of that opset or an older one stay. `ready` takes the place of the nodes that make those values. Functions of
+    Scopes of that opset or an older one stay. `ready`, in that opset already, takes the place of the nodes that make
+    those values. Functions of
     another opset than the model's that hold an operator of `leave` stay too.
     """
     names = FreshNames(names_in(model))
@@ -82,7 +74,9 @@ def _place(model: ModelProto, scope: Scope, draft: Draft) -> None:
     insert_nodes(scope.body, 0, [helper.make_node("Constant", [], [one.name], value=one) for one in draft.initializers])
 
 
-def _lower_node(node: NodeProto, index: int, draft: Draft, ready: Mapping[str, Ready]) -> OpsetStep | Blocker | None:
+def _lower_node(
+    node: NodeProto, index: int, draft: Draft, ready: Mapping[str, Replacement]
+) -> OpsetStep | Blocker | None:
     """Add what takes the node's place to the draft; says what was done, None if nothing."""
     replacement = next((ready[name] for name in node.output if name in ready), None)
     if replacement is not None:

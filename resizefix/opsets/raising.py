@@ -9,15 +9,13 @@ from collections.abc import Container, Mapping, Sequence
 
 from onnx import FunctionProto, NodeProto, TensorProto, helper
 
-from resizefix.diagnostics import Diagnostic, code_of
+from resizefix.diagnostics import Diagnostic, RefusedError, code_of
 from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.read import read
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, insert_nodes, replace_nodes, set_default_opset
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, add_initializer, insert_nodes, replace_nodes, set_default_opset
 from resizefix.document.scopes import DEFAULT_DOMAINS, default_opset, is_operator, names_in
 from resizefix.document.text import counted
-from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED
 from resizefix.opsets.raising_rows import ROUNDS_OTHERWISE, ROWS, Raised
 from resizefix.scope_path import FunctionName, Key

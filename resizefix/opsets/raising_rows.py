@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import NO_NUMBERS
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import Scope
 from resizefix.document.values import Array, Dims
-from resizefix.errors import RefusedError
 from resizefix.shapes.size_quotients import SizeQuotients
 from resizefix.shapes.stored_shapes import ModelView
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from onnx import TensorProto
 
-from resizefix.difference import ErrorBound
 from resizefix.opsets.site import OpsetRow, OpsetSite
 from resizefix.opsets.verdict import OLDER_EXPORT, Blocked
+from resizefix.outcome import ErrorBound
 
 _GONE = ("ceil_mode", "dilations")
 # onnxruntime has two kernels for AveragePool that round the mean differently: one for version 19 and later, and for

@@ -7,10 +7,10 @@ import numpy as np
 from onnx import TensorProto, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
 from resizefix.document.text import counted
 from resizefix.opsets.site import OpsetRow, OpsetSite, only
 from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, Blocked
+from resizefix.outcome import ErrorBound
 from resizefix.shapes.moving_values import slice_positions
 
 _TO_THE_END = (1 << 31) - 1  # INT_MAX: "slicing to the end of a dimension with unknown size" (Slice-1)

@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
-from resizefix.difference import ErrorBound
-from resizefix.document.node_builder import FreshNames, NodeBuilder
+from resizefix.document.edits import FreshNames, NodeBuilder
 from resizefix.document.scopes import Scope, node_label
 from resizefix.document.values import Array
 from resizefix.opsets.value_info_map import ValueInfoMap
-from resizefix.opsets.verdict import BITWISE, FIX_SHAPES, MAKE_CONSTANT, OLDER_EXPORT, Blocked
+from resizefix.opsets.verdict import FIX_SHAPES, MAKE_CONSTANT, OLDER_EXPORT, Blocked
+from resizefix.outcome import BITWISE, ErrorBound
 from resizefix.shapes.inference import Dims, dims_of, infer
 from resizefix.shapes.table import schema_of
 

@@ -8,7 +8,7 @@ import numpy as np
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import listed
 from resizefix.document.values import Array
-from resizefix.equivalences.index_map import scale_for_size
+from resizefix.equivalences.kernel_arithmetic import scale_for_size
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation
 from resizefix.origins.entries import DimResolver, Entry
 from resizefix.origins.fit import EVERY_SIZE, Multiple, fit

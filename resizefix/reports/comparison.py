@@ -10,11 +10,11 @@ from enum import Enum
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
 from resizefix.document.scopes import Definition, DefinitionKind
 from resizefix.document.text import node_text
 from resizefix.document.view import View
-from resizefix.errors import ResizefixError
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.diff import Change, diff
 from resizefix.origins.classify import OriginKind

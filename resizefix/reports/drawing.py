@@ -36,31 +36,41 @@ _RADIUS = 5.0
 _RADII = {BoxKind.INPUT: 14.0, BoxKind.OUTPUT: 14.0, BoxKind.CONSTANT: 0.0}
 
 
+Point = tuple[float, float]
+
+
 class Text(NamedTuple):
-    """A text and where it begins; `kind` is its style class."""
+    """A text and where it begins; `kind` is its style class, `words` what it says where it is cut short."""
 
     text: str
-    x: str
-    y: str
+    x: float
+    y: float
     kind: str | None = None
+    words: str = ""
+
+    def meets(self, other: Text) -> bool:
+        """Whether two labels stand on one line and overlap."""
+        return self.y == other.y and self.x < _label_end(other) and other.x < _label_end(self)
 
 
-class Outline(NamedTuple):
-    """A rectangle with round corners."""
+@dataclass(frozen=True)
+class DrawnSize:
+    """Of a box."""
 
-    x: str
-    y: str
-    width: str
-    height: str
-    radius: str
+    width: float
+    height: float
 
 
 class DrawnBox(NamedTuple):
-    """A box with its texts; `words` is what it holds in full, `strip` the path of the lower end where a mark stands."""
+    """A box with its texts, whose upper left corner is at `x` and `y`, and which has round corners; `words` is what it
+    holds in full, `strip` the path of the lower end where a mark stands."""
 
     kind: str
     words: str
-    outline: Outline
+    x: float
+    y: float
+    size: DrawnSize
+    radius: float
     texts: tuple[Text, ...]
     strip: str | None
     mark: Text | None
@@ -71,13 +81,6 @@ class DrawnLine(NamedTuple):
 
     path: str
     head: str
-
-
-class Label(NamedTuple):
-    """What stands next to an edge; `words` is that in full."""
-
-    words: str
-    text: Text
 
 
 class Drawing(NamedTuple):
@@ -91,7 +94,7 @@ class Drawing(NamedTuple):
     shift: str
     lines: tuple[DrawnLine, ...]
     boxes: tuple[DrawnBox, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[Text, ...]
 
 
 def drawing(picture: Neighbourhood, identity: str) -> Drawing:
@@ -103,9 +106,9 @@ def drawing(picture: Neighbourhood, identity: str) -> Drawing:
     rows = _labels(picture.edges)
     most = max((row + 1 for row in rows.values()), default=1)
     placed = place(sizes, links, _COLUMN_GAP, _ROW_GAP + _LABEL_LINE * most)
-    spots = _label_spots(picture.edges, placed.routes, rows)
-    left = min(0.0, *(spot.left for spot in spots), 0.0)
-    right = max(placed.width, *(spot.right for spot in spots), 0.0)
+    labels = _placed_labels(picture.edges, placed.routes, rows)
+    left = min(0.0, *(label.x for label in labels), 0.0)
+    right = max(placed.width, *map(_label_end, labels), 0.0)
     return Drawing(
         identity,
         picture.sentences(),
@@ -114,7 +117,7 @@ def drawing(picture: Neighbourhood, identity: str) -> Drawing:
         f"{_MARGIN - left:g} {_MARGIN:g}",
         tuple(map(_line, placed.routes)),
         tuple(_box(box, placed.corners[box.key], sizes[box.key], ports) for box in picture.boxes),
-        tuple(map(_label, spots)),
+        tuple(labels),
     )
 
 
@@ -149,9 +152,8 @@ def _box(box: Box, corner: Point, size: DrawnSize, ports: Mapping[Edge, float]) 
         strip = _strip(left, bottom, size.width, radius)
         mark = _text(box.mark.value, x + 4, bottom - 5, "mark", _COLUMNS)
     words = " ".join(filter(None, (box.title, box.name, *box.lines)))
-    outline = Outline(f"{left:.1f}", f"{top:.1f}", f"{size.width:g}", f"{size.height:g}", f"{radius:g}")
     kind = f"box {box.kind.value}{f' {box.mark.value}' if box.mark else ''}"
-    return DrawnBox(kind, words, outline, tuple(texts), strip, mark)
+    return DrawnBox(kind, words, left, top, size, radius, tuple(texts), strip, mark)
 
 
 def _strip(left: float, bottom: float, width: float, radius: float) -> str:
@@ -162,7 +164,7 @@ def _strip(left: float, bottom: float, width: float, radius: float) -> str:
 
 
 def _text(text: str, x: float, y: float, kind: str | None, most: int) -> Text:
-    return Text(shortened(printable(text), most), f"{x:.1f}", f"{y:.1f}", kind)
+    return Text(shortened(printable(text), most), x, y, kind)
 
 
 def _line(route: Sequence[Point]) -> DrawnLine:
@@ -190,28 +192,15 @@ def _labels(edges: Sequence[Edge]) -> dict[tuple[str, str], int]:
     return rows
 
 
-@dataclass(frozen=True)
-class _Spot:
-    """Where a label stands: next to its edge, from `left` to `right`."""
-
-    edge: Edge
-    text: str
-    left: float
-    y: float
-
-    @property
-    def right(self) -> float:
-        return self.left + columns(self.text) * _LABEL_COLUMN
-
-    def meets(self, other: _Spot) -> bool:
-        return self.y == other.y and self.left < other.right and other.left < self.right
+def _label_end(label: Text) -> float:
+    return label.x + columns(label.text) * _LABEL_COLUMN
 
 
-def _label_spots(
+def _placed_labels(
     edges: Sequence[Edge], routes: Sequence[Sequence[Point]], rows: Mapping[tuple[str, str], int]
-) -> list[_Spot]:
+) -> list[Text]:
     """Every label on the side that its edge turns away from, or on the other where a label stands there already."""
-    spots: list[_Spot] = []
+    labels: list[Text] = []
     said: set[tuple[str, str]] = set()
     for edge, route in zip(edges, routes, strict=True):
         key = (edge.source, edge.tensor)
@@ -222,30 +211,14 @@ def _label_spots(
         (x, y), (to_x, _) = route[0], route[1]
         wide = columns(text) * _LABEL_COLUMN
         sides = [x + _LABEL_GAP, x - _LABEL_GAP - wide]
-        choices = [
-            _Spot(edge, text, left, y + 15 + _LABEL_LINE * rows[key]) for left in (sides[::-1] if to_x > x else sides)
-        ]
-        spots.append(next((spot for spot in choices if not any(map(spot.meets, spots))), choices[0]))
-    return spots
-
-
-def _label(spot: _Spot) -> Label:
-    text = Text(spot.text, f"{spot.left:.1f}", f"{spot.y:.1f}")
-    return Label(f"{spot.edge.tensor}: {spot.edge.label}", text)
+        baseline, words = y + 15 + _LABEL_LINE * rows[key], f"{edge.tensor}: {edge.label}"
+        choices = [Text(text, left, baseline, words=words) for left in (sides[::-1] if to_x > x else sides)]
+        labels.append(next((label for label in choices if not any(map(label.meets, labels))), choices[0]))
+    return labels
 
 
 _SWEEPS = 8
 _LANE = 12.0  # width of an edge that passes a row
-
-Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class DrawnSize:
-    """Of a box."""
-
-    width: float
-    height: float
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from resizefix.document.text import counted, listed, number_text
-from resizefix.interpolation import ExtentKind
-from resizefix.operations.site import Extent
+from resizefix.interpolation import Extent, ExtentKind
 from resizefix.origins.classify import OriginKind
 from resizefix.reports.wording import Standing, runs_of_targets, standing, times
 from resizefix.targets.target import accepted

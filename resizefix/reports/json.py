@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # what a command does not answer with it need not import
     from resizefix.library.tensorrt_profile import Range
     from resizefix.library.verdict import Verdict
     from resizefix.operations.diff import Change
-    from resizefix.operations.foreign_resizes import ForeignResize
     from resizefix.operations.integer_inputs import IntegerInput
     from resizefix.operations.site import Site
     from resizefix.operations.written_resizes import WrittenResize
@@ -121,8 +120,8 @@ def input_json(source: PromotedInput) -> dict[str, Any]:
 
 def integer_input_json(integer_input: IntegerInput) -> dict[str, Any]:
     """A graph input that holds whole numbers now; `was` is the type that it had."""
-    was = TensorProto.DataType.Name(integer_input.before.elem_type).lower()
-    numbers = {"was": was, "shape": list(integer_input.before.shape), "denominator": integer_input.denominator}
+    was = TensorProto.DataType.Name(integer_input.elem_type).lower()
+    numbers = {"was": was, "shape": list(integer_input.shape), "denominator": integer_input.denominator}
     return {"name": integer_input.name, "elem_type": "int64", **numbers}
 
 
@@ -219,19 +218,18 @@ def resolution_json(resolution: InputResolution) -> dict[str, Any]:
     }
 
 
-def written_json(place: WrittenResize | ForeignResize, other: Diagnostic | None) -> dict[str, Any]:
+def written_json(place: WrittenResize, other: Diagnostic | None) -> dict[str, Any]:
     """A resize that is written as other operators, and what `set form=resize` makes of it; `other`: where none."""
-    from resizefix.operations.as_resize import assumed_text, meaning_of, operators_of
+    from resizefix.operations.as_resize import assumed_text
 
-    is_foreign = not hasattr(place, "alternatives")
     return {
         "node": place.label,
-        "operators": list(operators_of(place)),
+        "operators": list(place.operator_names),
         "scope": list(place.scope.path.steps),
         "input": place.x,
         "output": place.y,
-        "interpolation": fields(meaning_of(place), *_INTERPOLATION),
-        "assumed": None if is_foreign else str(assumed_text(place)),  # type: ignore[arg-type]
+        "interpolation": fields(place.interpolation, *_INTERPOLATION),
+        "assumed": None if place.source is not None else str(assumed_text(place)),
         "other_indices": None if other is None else str(other),
     }
 

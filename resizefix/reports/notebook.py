@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from resizefix.document.text import counted, number_text
 from resizefix.library.inspect import Sites
@@ -12,17 +12,11 @@ from resizefix.library.verdict import Verdict, Verdicts
 from resizefix.operations.site import Site
 from resizefix.reports import proof
 from resizefix.reports.page import fragment
+from resizefix.reports.screen import Table
 from resizefix.reports.wording import extent, meaning, operator, origin, place, standing
 from resizefix.verification.verification import Verification
 
 _MOST_ROWS = 50
-
-
-class _Shown(NamedTuple):
-    title: str
-    headings: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    notes: tuple[str, ...] = ()
 
 
 def html_of(shown: object) -> str:
@@ -34,21 +28,22 @@ def html_of(shown: object) -> str:
     return fragment("notebook", title=table.title, headings=table.headings, rows=rows, notes=notes)
 
 
-def _result(result: Result) -> _Shown:
+def _result(result: Result) -> Table:
     rows = [(one.node, one.status.value, one.reason or "") for one in result.outcomes]
     inputs = [
         f"input {one.name}: {one.elem_type}{list(one.shape)}; feed [{', '.join(map(number_text, one.value))}] to "
         "get the original behaviour"
         for one in result.inputs
     ]
-    return _Shown(result.outcome.value, ("node", "status", "reason"), rows, (*inputs, _proven(result.verification)))
+    notes = (*inputs, _proven(result.verification))
+    return Table(("node", "status", "reason"), tuple(rows), result.outcome.value, notes)
 
 
 def _proven(verification: Verification) -> str:
     return f"{proof.verdict(verification)}{proof.basis(verification)}"
 
 
-def _sites(sites: Sequence[Site]) -> _Shown:
+def _sites(sites: Sequence[Site]) -> Table:
     headings = ("#", "node", "computes", "extent", "from", "scales")
     rows = [
         (
@@ -61,30 +56,31 @@ def _sites(sites: Sequence[Site]) -> _Shown:
         )
         for site in sites
     ]
-    return _Shown(counted(len(sites), "resize"), headings, rows)
+    return Table(headings, tuple(rows), counted(len(sites), "resize"))
 
 
-def _verdicts(verdicts: Sequence[Verdict]) -> _Shown:
+def _verdicts(verdicts: Sequence[Verdict]) -> Table:
     rows = []
     for verdict in verdicts:
         rules = dict.fromkeys(violation.rule for violation in verdict.violations)
         rows.append((verdict.target.name, verdict.word, ", ".join(rules)))
     accepted = sum(verdict.accepted for verdict in verdicts)
     title = f"accepted by {accepted} of {counted(len(verdicts), 'target')}"
-    return _Shown(title, ("target", "verdict", "rules"), rows)
+    return Table(("target", "verdict", "rules"), tuple(rows), title)
 
 
-def _verdict(verdict: Verdict) -> _Shown:
+def _verdict(verdict: Verdict) -> Table:
     rows = [(one.node, one.rule, one.because, one.fix) for one in verdict.violations]
     notes = () if verdict.live_reason is None else (verdict.live_reason,)
-    return _Shown(f"{verdict.target.name}: {verdict.word}", ("node", "rule", "because", "fix"), rows, notes)
+    title = f"{verdict.target.name}: {verdict.word}"
+    return Table(("node", "rule", "because", "fix"), tuple(rows), title, notes)
 
 
-def _verification(verification: Verification) -> _Shown:
-    return _Shown(_proven(verification), proof.HEADINGS, proof.rows(verification))
+def _verification(verification: Verification) -> Table:
+    return Table(proof.HEADINGS, tuple(proof.rows(verification)), _proven(verification))
 
 
-_TABLES: tuple[tuple[type, Callable[[Any], _Shown]], ...] = (
+_TABLES: tuple[tuple[type, Callable[[Any], Table]], ...] = (
     (Result, _result),
     (Sites, _sites),
     (Site, lambda site: _sites([site])),

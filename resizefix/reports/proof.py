@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import PurePath
 
-from resizefix.difference import TensorDifference
 from resizefix.document.text import counted, number_text
-from resizefix.outcome import Outcome
+from resizefix.outcome import Outcome, TensorDifference
 from resizefix.printable import printable
 from resizefix.reports.wording import grouped, some_of, times
 from resizefix.verification.verification import ExpectedTensor, Run, SiteDrift, Verification, VerificationStatus

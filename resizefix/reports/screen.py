@@ -22,10 +22,13 @@ _GAP = "  "
 
 
 class Table(NamedTuple):
-    """Headings and rows of as many cells, all printable; a cell may have several lines."""
+    """Headings and rows of as many cells, all printable; a cell may have several lines. A page shows its title and the
+    notes below it, too."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
 
     def plain(self) -> list[str]:
         """Its lines for a pipe: columns of spaces, nothing cut, nothing drawn."""

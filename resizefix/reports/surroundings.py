@@ -17,11 +17,11 @@ from enum import Enum
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
+from resizefix.diagnostics import RefusedError, ResizefixError
 from resizefix.dialects.dialect import dialect_of, is_resize
 from resizefix.dialects.read import read
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Reader, Scope
 from resizefix.document.text import counted
-from resizefix.errors import RefusedError, ResizefixError
 from resizefix.reports.wording import meaning, numbers, tensor, times
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView

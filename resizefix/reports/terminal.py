@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.document.text import counted, listed
+from resizefix.document.text import counted
 from resizefix.library.resolution import InputResolution, SizeFreedom
 from resizefix.printable import columns, printable
 from resizefix.reports.next_step import NextStep, next_step
@@ -22,7 +22,6 @@ from resizefix.reports.wording import (
     coupling_advice,
     extent,
     fault_text,
-    few_targets,
     grouped,
     is_the_same,
     meaning,
@@ -31,11 +30,12 @@ from resizefix.reports.wording import (
     origin,
     origin_kind,
     place,
-    runs_of_targets,
     some_of,
+    some_tensorrt,
     standing,
     tensor,
 )
+from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 if TYPE_CHECKING:
     from resizefix.operations.diff import Change
@@ -83,12 +83,12 @@ def _show_written(out: Screen, survey: Survey) -> None:
     """Resizes that are written as other operators, one line each."""
     if not survey.written:
         return
-    from resizefix.operations.as_resize import meaning_of, operators_of, spelled
+    from resizefix.operations.as_resize import spelled
 
     for one in survey.written:
-        operators = ", ".join(operators_of(one))
+        operators = ", ".join(one.operator_names)
         other = survey.other_indices.get(one.key)
-        text = f"resize written as {operators}: {one.label}: {spelled(meaning_of(one))}"
+        text = f"resize written as {operators}: {one.label}: {spelled(one.interpolation)}"
         out.wrapped(printable(text if other is None else f"{text}; {other}"))
     out.wrapped("resizefix set IN OUT form=resize writes them as Resize")
 
@@ -150,8 +150,7 @@ def _show_site(
     if verbose:
         out.below(f"reads {printable(site.input)} {tensor(site.input_dims, site.elem_type)}")
         out.below(f"makes {printable(site.output)} {tensor(site.output_dims, site.elem_type)}")
-        refusing = surveyed.refusing
-        out.below(f"not accepted by {listed(runs_of_targets(refusing))}" if refusing else "accepted by every target")
+        out.below(f"accepted by {some_tensorrt(surveyed.accepting_tensorrt)}")
 
 
 class _Remark(NamedTuple):
@@ -218,11 +217,9 @@ def _origin_of_all(origins: Sequence[Origin], labels: Sequence[str]) -> str:
 
 
 def _summary(survey: Survey) -> str:
-    text = f"{counted(len(survey.sites), 'resize')}, {survey.counts}; "
-    refusing = survey.refusing
-    if not refusing:
-        return f"{text}accepted by every target"
-    return f"{text}not accepted by {listed(few_targets(refusing))}; resizefix check says why"
+    text, accepting = f"{counted(len(survey.sites), 'resize')}, {survey.counts}; ", survey.accepting_tensorrt
+    reasons = "" if len(accepting) == len(TENSORRT_TARGETS) else "the reasons and "
+    return f"{text}accepted by {some_tensorrt(accepting)}; resizefix check gives {reasons}the other runtimes"
 
 
 def show_changes(changes: Sequence[Change], *, meaning_only: bool = False) -> None:

@@ -100,7 +100,7 @@ def _show_inputs(out: Screen, result: Result) -> None:
         out.wrapped(f"{kind} {printable(source.name)}: {tensor}; feed [{value}] to get the original behaviour", hang=4)
     for one in result.integer_inputs:
         said = "cli.integer-input" if one.denominator == 1 else "cli.input-of-numerators"
-        said = Diagnostic(said, name=one.name, shape=list(one.before.shape), denominator=one.denominator)
+        said = Diagnostic(said, name=one.name, shape=list(one.shape), denominator=one.denominator)
         out.wrapped(printable(said), hang=4)
     promoted = {driven.label for source in result.inputs for driven in source.sites}
     for coupling in result.verification.coupling:
@@ -234,7 +234,7 @@ def show_written(path: str | None) -> None:
 
 
 def show_lost_targets(lost: Sequence[Target], accepting: Sequence[Target] | None = None) -> None:
-    """A warning where targets no longer accept the resizes; `accepting` are those that would, promoted for TensorRT."""
+    """A warning where releases of TensorRT no longer accept the resizes; `accepting` would after `--for tensorrt`."""
     if not lost:
         return
     out = screen(2)
@@ -249,7 +249,9 @@ def show_lost_targets(lost: Sequence[Target], accepting: Sequence[Target] | None
 
 
 def _named(targets: Sequence[Target]) -> str:
-    return listed(runs_of_targets([target.name for target in targets]))
+    from resizefix.targets.tensorrt import TENSORRT_TARGETS
+
+    return listed(runs_of_targets([target.name for target in targets], TENSORRT_TARGETS))
 
 
 def show_python(lines: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.words import nearest, proposal
 
 

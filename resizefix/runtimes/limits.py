@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import Scope, bodies, names_in
-from resizefix.document.values import Dims
+from resizefix.document.values import Dims, set_shape
 from resizefix.document.view import View
-from resizefix.errors import ResizefixError
 from resizefix.process import DEFAULT_TIMEOUT, free_memory
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.operand import SIZED_BY

@@ -18,14 +18,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import ModelProto, TensorProto
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.document.edits import set_shape
 from resizefix.document.scopes import bodies, is_operator, node_label
+from resizefix.document.values import set_shape
 from resizefix.runtimes.inputs import Feeds
 from resizefix.scope_path import MAIN
 from resizefix.shapes.model_types import Types, types_of
@@ -86,6 +86,11 @@ class OrtError:
         operator = f", {self.op_type}" if self.op_type else ""
         return f"'{self.node}'{operator}" if self.node else ""
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the error holds that is raised where the process would end."""
+        return {"node": self.node, "op_type": self.op_type, "reason": self.reason, "why": self.reason}
+
 
 def read_ort_error(text: str) -> OrtError:
     """Reads the text of an exception that onnxruntime raised."""
@@ -109,19 +114,6 @@ _RESIZES = ("Upsample", "Resize")
 _SHRINKING = ("Conv", "MaxPool", "AveragePool", "LpPool", "Pad", "Resize", "Upsample")
 
 
-class Crash(NamedTuple):
-    """A node that ends the process: what errors call it, its operator, and why."""
-
-    node: str
-    op_type: str
-    reason: Diagnostic
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """What the error holds that is raised instead."""
-        return {"node": self.node, "op_type": self.op_type, "reason": self.reason, "why": self.reason}
-
-
 def crashing_optimizers(model: ModelProto, version: str) -> set[str]:
     """The optimizers of this version of onnxruntime that must not see the model."""
     if tuple(int(number) for number in version.split(".")[:2]) >= _CAST_FUSION_RIGHT_FROM:
@@ -136,10 +128,10 @@ class Forecast:
 
     def __init__(self, model: ModelProto) -> None:
         self._model = model
-        self._by_shapes: dict[frozenset[tuple[str, tuple[int, ...]]], Crash | None] = {}
+        self._by_shapes: dict[frozenset[tuple[str, tuple[int, ...]]], OrtError | None] = {}
 
     @cached_property
-    def at_load(self) -> Crash | None:
+    def at_load(self) -> OrtError | None:
         """A Slice of what has a negative size: shape inference asserts."""
         operators = {node.op_type for _, body in bodies(self._model) for node in body.node}
         if "Slice" not in operators or operators.isdisjoint(_SHRINKING):
@@ -148,10 +140,11 @@ class Forecast:
             types = self._types[path]
             for index, node in enumerate(body.node):
                 if is_operator(node, "Slice") and has_negative(types.get(node.input[0])):
-                    return Crash(node_label(node, index), "Slice", Diagnostic("runtimes.slice-of-negative-size"))
+                    reason = Diagnostic("runtimes.slice-of-negative-size")
+                    return OrtError(reason, node_label(node, index), "Slice")
         return None
 
-    def in_run(self, feeds: Feeds) -> Crash | None:
+    def in_run(self, feeds: Feeds) -> OrtError | None:
         """A resize of the main graph with another number of scales or sizes than its input has dimensions, as far as
         shape inference follows the shapes of the feeds."""
         if not self._has_unsure:
@@ -172,7 +165,7 @@ class Forecast:
             return False
         return any(None in (extent.rank, extent.length) for extent in _extents(self._model, self._types[MAIN]))
 
-    def _another_number(self, shapes: Mapping[str, tuple[int, ...]]) -> Crash | None:
+    def _another_number(self, shapes: Mapping[str, tuple[int, ...]]) -> OrtError | None:
         fed = ModelProto()
         fed.CopyFrom(self._model)
         for value in fed.graph.input:
@@ -181,7 +174,7 @@ class Forecast:
         for node, op_type, operand, rank, count in _extents(fed, types_of(fed)[MAIN]):
             if None not in (rank, count) and rank != count:
                 reason = Diagnostic("runtimes.another-number-than-dimensions", rank=rank, count=count, operand=operand)
-                return Crash(node, op_type, reason)
+                return OrtError(reason, node, op_type)
         return None
 
 

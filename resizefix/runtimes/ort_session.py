@@ -16,10 +16,9 @@ import onnxruntime as ort
 from onnx import ModelProto, TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, ResizefixError, UsageError
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
-from resizefix.errors import ResizefixError, UsageError
 from resizefix.process import is_watched
 from resizefix.runtimes import ORT_DISABLE_TELEMETRY
 from resizefix.runtimes.inputs import WITHOUT_NUMPY, Feeds, TensorInput, Value, numpy_of

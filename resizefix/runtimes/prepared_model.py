@@ -18,7 +18,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, bodies, is_operator, names_in, node_label
 from resizefix.document.view import View
 from resizefix.runtimes.inputs import TensorInput, model_inputs

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import TensorDifference
 from resizefix.document.values import Array
+from resizefix.outcome import TensorDifference
 from resizefix.printable import one_paragraph
 from resizefix.process import free_memory
 from resizefix.runtimes.catalogue import RuntimeRow

@@ -22,7 +22,7 @@ from onnx import NodeProto
 from resizefix.document.scopes import DEFAULT_DOMAINS
 from resizefix.document.values import Array
 from resizefix.scope_path import ScopePath
-from resizefix.shapes.number_reading import Dims
+from resizefix.shapes.inference import FixedDims
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import BROADCASTING
 from resizefix.shapes.stored_shapes import ModelView
@@ -37,7 +37,7 @@ OpenAxis = tuple[tuple[str, int], ...]
 """Axes of inputs that the file leaves open and that have one size: each by its input and position."""
 
 
-def with_size(shapes: Mapping[str, Dims], axis: OpenAxis, size: int) -> dict[str, Dims]:
+def with_size(shapes: Mapping[str, FixedDims], axis: OpenAxis, size: int) -> dict[str, FixedDims]:
     """The shapes with another size of the axis."""
     moved = dict(shapes)
     for name, position in axis:
@@ -46,7 +46,7 @@ def with_size(shapes: Mapping[str, Dims], axis: OpenAxis, size: int) -> dict[str
 
 
 def critical_sizes(
-    view: ModelView, shapes: Mapping[str, Dims], axis: OpenAxis, most_elements: int
+    view: ModelView, shapes: Mapping[str, FixedDims], axis: OpenAxis, most_elements: int
 ) -> Iterator[tuple[int, int]]:
     """Pairs of sizes of an open axis, one apart, between which the model begins to do something else; as large as
     inputs of so many elements allow. Other axes have the sizes of `shapes`."""
@@ -81,7 +81,7 @@ def _is_there(distance: float) -> bool:
 class _Probes:
     """The distances of a whole model at sizes of one axis; each size is followed once."""
 
-    def __init__(self, view: ModelView, shapes: Mapping[str, Dims], axis: OpenAxis) -> None:
+    def __init__(self, view: ModelView, shapes: Mapping[str, FixedDims], axis: OpenAxis) -> None:
         self._view, self._shapes, self._axis = view, shapes, axis
         self._known: dict[int, dict[Place, float]] = {}
 
@@ -122,7 +122,7 @@ class _Probes:
 class _Measuring(SizeFlow):
     """Follows sizes, and notes what nodes compare on the way."""
 
-    def __init__(self, view: ModelView, inputs: Mapping[str, Dims], distances: dict[Place, float]) -> None:
+    def __init__(self, view: ModelView, inputs: Mapping[str, FixedDims], distances: dict[Place, float]) -> None:
         super().__init__(view, inputs)
         self._found = distances
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from resizefix.errors import DiagnosedError
+from resizefix.diagnostics import DiagnosedError
 from resizefix.scope_path import Key
 
 Values = npt.NDArray[Any]

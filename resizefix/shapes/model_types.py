@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, Scopes, in_order, is_operator
 from resizefix.document.values import Array, Dims
 from resizefix.document.view import View
-from resizefix.errors import ResizefixError
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.dependents import Dependents
 from resizefix.shapes.expression import Expression, Number, Size, UntraceableError

@@ -16,8 +16,7 @@ from resizefix.dialects.dialect import RESIZES
 from resizefix.document.scopes import DEFAULT_DOMAINS, is_operator
 from resizefix.document.values import Array, Dims
 from resizefix.shapes.expression import Computed, Dim, Expression, Number
-from resizefix.shapes.inference import by_schema, infer
-from resizefix.shapes.number_reading import ConflictError, NumberReading, Numbers, UnknownSizesError
+from resizefix.shapes.inference import ConflictError, NumberReading, Numbers, UnknownSizesError, by_schema, infer
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import REDUCTIONS
 from resizefix.shapes.table import row_for_numbers, why_incomplete

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from onnx import NodeProto
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import SiteReading, read
 from resizefix.document.values import Array, Dims
-from resizefix.errors import RefusedError
 from resizefix.interpolation import Interpolation
 
 Lengths = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from onnx import NodeProto
 
+from resizefix.diagnostics import RefusedError
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, node_label
-from resizefix.errors import RefusedError
 from resizefix.scope_path import Key
 from resizefix.shapes.axis_sizes import AxisSizes, traced_values
 from resizefix.shapes.dependents import Dependents

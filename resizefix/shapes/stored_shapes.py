@@ -20,10 +20,9 @@ from onnx import ModelProto, TensorProto, TensorShapeProto
 
 from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape, write_dims
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, Scope, Scopes, bodies
-from resizefix.document.values import Array, Dims, dims_in, dims_of, stored_values, tensor_of
+from resizefix.document.values import Array, Dims, dims_in, dims_of, set_shape, stored_values, tensor_of, write_dims
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.dependents import Dependents

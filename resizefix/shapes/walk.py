@@ -22,7 +22,7 @@ from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import Key
 from resizefix.shapes.dependents import SizeReach
 from resizefix.shapes.expression import Expression, Number, UntraceableError
-from resizefix.shapes.number_reading import ConflictError, Dims, NumberReading, Numbers, UnknownSizesError
+from resizefix.shapes.inference import ConflictError, FixedDims, NumberReading, Numbers, UnknownSizesError
 from resizefix.shapes.operand import SHAPE_READERS
 from resizefix.shapes.output_size import BROADCASTING, kernel_length
 from resizefix.shapes.stored_shapes import ModelView
@@ -79,7 +79,7 @@ class _Inquiry:
 class SizeFlow:
     """Follows sizes through one scope of a view, and through the branches and functions that its nodes run."""
 
-    def __init__(self, view: ModelView, inputs: Mapping[str, Dims]) -> None:
+    def __init__(self, view: ModelView, inputs: Mapping[str, FixedDims]) -> None:
         """Of the main graph. `inputs` are sizes for its inputs where the file leaves some open."""
         self._view = view
         self._scopes = view.scopes
@@ -88,8 +88,8 @@ class SizeFlow:
         self._arguments: Mapping[str, str] = {}  # of a function's call, by the names of the function's inputs
         self._is_certain = True  # whether the scope runs when the model does
         self._is_open = bool(inputs)  # whether sizes are worked out here, node by node
-        self._old: dict[str, Dims | None] = dict(inputs)
-        self._varied: MutableMapping[str, Mapping[int, Dims | None]] = {}
+        self._old: dict[str, FixedDims | None] = dict(inputs)
+        self._varied: MutableMapping[str, Mapping[int, FixedDims | None]] = {}
         self._listing: MutableMapping[str, frozenset[int]] = {}  # names whose values differ: lists of sizes
         self._values: dict[int, Values] = {}  # by case
         self._inquiry = _Inquiry({}, frozenset())
@@ -157,7 +157,7 @@ class SizeFlow:
             self._compute(node, moved, cases, label)
 
     def _compute(self, node: NodeProto, moved: Moved | None, cases: set[int], label: str) -> None:
-        dims_at: Callable[[int], list[Dims | None]] = (
+        dims_at: Callable[[int], list[FixedDims | None]] = (
             NumberReading(self, self._inquiry.numbers, node, self._scope.opset).made
             if moved is None
             else partial(self._resized, node, moved)
@@ -189,7 +189,7 @@ class SizeFlow:
         if differs and (node.op_type in SHAPE_READERS or self._lists(node)):
             self._listing.update(dict.fromkeys(filter(None, node.output), frozenset(differs)))
 
-    def _resized(self, node: NodeProto, moved: Moved, case: int) -> list[Dims | None]:
+    def _resized(self, node: NodeProto, moved: Moved, case: int) -> list[FixedDims | None]:
         dims = self.dims(node.input[0], case)
         if dims is None:
             raise UnknownSizesError
@@ -281,7 +281,7 @@ class SizeFlow:
             varied[outputs[0]] = source
         return True
 
-    def _is_single(self, name: str, source: Mapping[int, Dims | None] | None, first: str) -> bool:
+    def _is_single(self, name: str, source: Mapping[int, FixedDims | None] | None, first: str) -> bool:
         """Whether a tensor is one number, broadcast to another of its rank or a higher one."""
         dims = self.old(name)
         other = self.old(first) if source is None else next(iter(source.values()))
@@ -295,7 +295,9 @@ class SizeFlow:
             if name
         )
 
-    def _store(self, node: NodeProto, case: int, old: Sequence[Dims | None], new: Sequence[Dims | None]) -> None:
+    def _store(
+        self, node: NodeProto, case: int, old: Sequence[FixedDims | None], new: Sequence[FixedDims | None]
+    ) -> None:
         for name, before, after in zip(node.output, old, new, strict=False):
             if after is None and before is not None:
                 raise UnknownSizesError
@@ -314,7 +316,7 @@ class SizeFlow:
 
     # ---- sizes and values ----
 
-    def old(self, name: str) -> Dims | None:
+    def old(self, name: str) -> FixedDims | None:
         """The sizes of a tensor with the old operands; None where they are not known."""
         if name not in self._old:
             home = self._home(name)
@@ -331,7 +333,7 @@ class SizeFlow:
             return self
         return None if self._scope.parent is None else self._outer._home(name)
 
-    def dims(self, name: str, case: int) -> Dims | None:
+    def dims(self, name: str, case: int) -> FixedDims | None:
         """The sizes of a tensor in a case."""
         varied = self._varied.get(name)
         return self.old(name) if varied is None or case not in varied else varied[case]
@@ -372,14 +374,16 @@ class SizeFlow:
         return outer.value(actual, case) if outer is not None and actual else None
 
 
-def _common(shapes: Iterable[Dims | None]) -> Dims | None:
+def _common(shapes: Iterable[FixedDims | None]) -> FixedDims | None:
     """What they all are; None where they differ."""
     distinct = set(shapes)
     return distinct.pop() if len(distinct) == 1 else None
 
 
 @lru_cache(maxsize=1024)
-def resized_by(dims: Dims, kind: ExtentKind, axes: tuple[int, ...] | None, operand: tuple[float, ...]) -> Dims:
+def resized_by(
+    dims: FixedDims, kind: ExtentKind, axes: tuple[int, ...] | None, operand: tuple[float, ...]
+) -> FixedDims:
     """What a resize makes of sizes, as onnxruntime's kernels do. Raises UnknownSizesError for what does not run."""
     named = range(len(dims)) if axes is None else axes
     if len(named) != len(operand) or not all(-len(dims) <= axis < len(dims) for axis in named):

@@ -9,10 +9,9 @@ from operator import gt
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
-from resizefix.errors import RefusedError
 from resizefix.shapes.expression import Dim, Number
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import Windows, same_padding, windows

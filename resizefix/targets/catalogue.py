@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from resizefix.addresses import page_address
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.targets.target import Target
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _MEASURED: Mapping[str, str] = {
     "tensorrt": "tensorrt.TENSORRT_TARGETS",
     "onnxruntime": "onnxruntime_target.ONNXRUNTIME",
-    "openvino": "openvino.OPENVINO",
-    "opencv": "opencv.OPENCV",
-    "ncnn": "ncnn.NCNN",
-    "mnn": "mnn.MNN",
-    "tract": "tract.TRACT",
-    "tvm": "tvm.TVM",
+    "openvino": "foreign.openvino.OPENVINO",
+    "opencv": "foreign.opencv.OPENCV",
+    "ncnn": "foreign.ncnn.NCNN",
+    "mnn": "foreign.mnn.MNN",
+    "tract": "foreign.tract.TRACT",
+    "tvm": "foreign.tvm.TVM",
 }
 """The runtimes that were measured, and where their targets stand: read when one of the runtime is asked for."""
 
@@ -66,14 +66,14 @@ _PAGE = "docs/reference/targets.md"
 
 @cache
 def _measured(runtime: str) -> tuple[Target, ...]:
-    module, targets = _MEASURED[runtime].split(".")
+    module, _, targets = _MEASURED[runtime].rpartition(".")
     one_or_more = getattr(importlib.import_module(f"resizefix.targets.{module}"), targets)
     return (one_or_more,) if isinstance(one_or_more, Target) else one_or_more
 
 
 @cache
 def _all() -> tuple[Target, ...]:
-    from resizefix.targets.described import shipped  # which reads files
+    from resizefix.targets.foreign.described import shipped  # which reads files
 
     return (*(target for runtime in _MEASURED for target in _measured(runtime)), *shipped())
 
@@ -112,7 +112,7 @@ def target_named(name: str | os.PathLike[str]) -> Target:
 
 
 def _own(path: str) -> Target:
-    from resizefix.targets.described import target_in  # which reads files
+    from resizefix.targets.foreign.described import target_in  # which reads files
 
     target = target_in(path)
     if row_named(target.name) is not None:

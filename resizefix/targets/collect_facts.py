@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from onnx import FunctionProto, NodeProto, TensorProto
 
-from resizefix.dialects.dialect import RESIZES
 from resizefix.document.document import Document
 from resizefix.document.scopes import (
     DEFAULT_DOMAINS,
     Definition,
     DefinitionKind,
     Scope,
+    Scopes,
     is_operator,
-    node_label,
     subgraphs,
 )
 from resizefix.document.values import Array, Dims, numbers_in
@@ -27,7 +26,6 @@ from resizefix.interpolation import ExtentKind
 from resizefix.scope_path import FunctionName, Key, ScopePath
 from resizefix.shapes.operand import readers_first
 from resizefix.shapes.stored_shapes import ModelView, fixed_values
-from resizefix.targets.deviations import casts_behind, is_at_the_edges
 from resizefix.targets.facts import (
     OperandSource,
     Roi,
@@ -63,7 +61,7 @@ def facts_in(view: ModelView) -> tuple[SiteFacts, ...]:
 
 def facts_by_key(view: ModelView, keys: Collection[Key] | None = None) -> Iterator[tuple[Key, SiteFacts]]:
     """`facts_in`, each with the scope path and output of its node; `keys`: of these nodes alone."""
-    gatherer = _Collector(view)
+    gatherer = Collector(view)
     for label, scope, node in _nodes(view):
         key = scope.path, node.output[0] if node.output else ""
         if keys is None or key in keys:
@@ -76,7 +74,7 @@ Kind = tuple[SiteFacts, dict[int, Key]]
 def kinds_in(view: ModelView) -> list[Kind]:
     """The nodes that differ in more than their names: the facts of the first of each kind, and of all of it the places
     among the nodes, from 0, with their scope paths and outputs."""
-    gatherer = _Collector(view)
+    gatherer = Collector(view)
     kinds: dict[object, Kind] = {}
     for place, (label, scope, node) in enumerate(_nodes(view)):
         kind = gatherer.kind(scope, node)
@@ -91,19 +89,7 @@ def _nodes(view: ModelView) -> Iterator[tuple[str, Scope, NodeProto]]:
     return ((node.name or f"#{k}", scope, node) for k, (scope, node) in enumerate(nodes))
 
 
-def foreign_domain_facts(view: ModelView) -> tuple[tuple[str, SiteFacts], ...]:
-    """Domain, and facts as of ONNX's operator, of every node that is called Upsample or Resize and is another's."""
-    nodes = [
-        (node_label(node, index), scope, node)
-        for scope in view.scopes.all
-        for index, node in enumerate(scope.body.node)
-        if node.op_type in RESIZES and node.domain not in DEFAULT_DOMAINS
-    ]
-    gatherer = _Collector(view) if nodes else None
-    return tuple((node.domain, gatherer.facts(label, scope, node)) for label, scope, node in nodes if gatherer)
-
-
-class _Collector:
+class Collector:
     """Looks at one state of a document."""
 
     def __init__(self, view: ModelView) -> None:
@@ -136,8 +122,7 @@ class _Collector:
         attributes = tuple([attribute.SerializeToString() for attribute in node.attribute])
         place = (
             reads_ahead(node, scope.producers),
-            is_at_the_edges(self._scopes, scope, node),
-            casts_behind(self._scopes, scope, node),
+            *_behind_input(self._scopes, scope, node),
         )
         computed = any(
             isinstance(one, str) and one for one in self._read[read][2:]
@@ -199,6 +184,7 @@ class _Collector:
         unknown_length = fields.get("operand_rank") == 1 and fields["length"] is None and shape is not None
         if unknown_length and self._is_of_integers_with_length(scope, operand):
             fields["length"] = len(spelled.get("axes") or shape or ())  # inference does not know it, TensorRT does
+        casts, ends = _behind_input(self._scopes, scope, node)
         return SiteFacts(
             node=label,
             op_type=node.op_type,
@@ -226,8 +212,8 @@ class _Collector:
             input_shape=shape,
             output_shape=self._sizes(scope, node.output[0]) if node.output else None,
             elem_type=self._elem_type(scope, operands[0]),
-            casts_behind=casts_behind(self._scopes, scope, node),
-            is_at_the_edges=is_at_the_edges(self._scopes, scope, node),
+            casts_behind=casts,
+            is_at_the_edges=ends,
             **fields,
         )
 
@@ -398,3 +384,15 @@ def _count(dims: Dims) -> float:
 def _is_closed(node: NodeProto) -> bool:
     """It holds a body, or is of another domain: its operands are not followed."""
     return node.domain not in DEFAULT_DOMAINS or any(True for _ in subgraphs(node))
+
+
+def _behind_input(scopes: Scopes, scope: Scope, node: NodeProto) -> tuple[bool, bool]:
+    """Whether a node resizes an input of the model, and Casts alone read its result; or it is an output and no more."""
+    if scope is not scopes.main or not node.input or not node.input[0] or not node.output:
+        return False, False
+    read = scopes.definition(scope, node.input[0])
+    readers = scopes.readers_of((scope.path, node.output[0]))
+    if read is None or read.kind is not DefinitionKind.INPUT or not readers:
+        return False, False
+    casts = all(is_operator(reader.node, "Cast") for reader in readers)
+    return casts, all(reader.node_index is None for reader in readers)

@@ -18,12 +18,12 @@ from typing import Any
 
 from onnx import AttributeProto, NodeProto, TensorProto
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import dialect_of
 from resizefix.dialects.read import read
 from resizefix.document.scopes import Scope
 from resizefix.document.text import counted
 from resizefix.document.values import Dims
-from resizefix.errors import RefusedError
 from resizefix.interpolation import ExtentKind
 from resizefix.shapes.stored_shapes import ModelView, fixed_values
 

@@ -15,9 +15,8 @@ import onnx
 from onnx import TensorProto
 
 from resizefix.interpolation import CoordinateTransformationMode
-from resizefix.targets.conditions import counts_from_the_front
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.shared_rules import CAST, coordinate_modes
+from resizefix.targets.shared_rules import CAST, coordinate_modes, counts_from_the_front
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "onnxruntime 1.32.0, CPU"

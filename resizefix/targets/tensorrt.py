@@ -9,7 +9,7 @@ from functools import partial
 
 from onnx import TensorProto
 
-from resizefix.targets.conditions import WEIGHTS, S, ratio_is_scale
+from resizefix.targets.shared_rules import WEIGHTS, S, ratio_is_scale
 from resizefix.targets.target import EVERY_MOVE, OperatorLimit, Release, Rule, Target, differs, noted, targets_of
 from resizefix.targets.tensorrt_sampling import MEASURED, SAMPLING, TENSORS
 

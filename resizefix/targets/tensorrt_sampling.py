@@ -11,8 +11,15 @@ from __future__ import annotations
 from onnx import TensorProto
 
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import WEIGHTS, S, is_power_of_two, no_single_pixel_output, not_inside, trailing_ones
 from resizefix.targets.facts import SiteFacts
+from resizefix.targets.shared_rules import (
+    WEIGHTS,
+    S,
+    is_power_of_two,
+    no_single_pixel_output,
+    not_inside,
+    trailing_ones,
+)
 from resizefix.targets.target import Rule, differs, noted
 
 MEASURED = "measured on TensorRT-RTX 1.4.0, 1.5.0, 1.6.1, 1.7.1"

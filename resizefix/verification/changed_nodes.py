@@ -12,18 +12,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError
 from resizefix.dialects.intended import IntendedNode
-from resizefix.difference import TensorDifference
 from resizefix.document.document import Document
 from resizefix.document.text import each_of
-from resizefix.errors import RefusedError
+from resizefix.outcome import TensorDifference
 from resizefix.runtimes.inputs import Feeds, Value, model_inputs, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, only_without_optimisation
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, widest, within
-from resizefix.verification.compare import compare, largest_finite, measured
+from resizefix.verification.compare import (
+    FLOAT_BOUND,
+    compare,
+    largest_finite,
+    measured,
+    relative_bounds,
+    widest,
+    within,
+)
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted

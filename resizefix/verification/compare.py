@@ -1,19 +1,26 @@
-"""How two sets of outputs differ: in nothing, not even a bit; in numbers, and by how much; or in kind."""
+"""How two sets of outputs differ: in nothing, not even a bit; in numbers, and by how much; or in kind. And how far two
+optimised runs may lie apart although the models compute the same.
+
+At its default level onnxruntime fuses nodes and changes layouts, and what it fuses depends on the neighbourhood: a node
+whose scales became an input is fused otherwise than one with constant scales. Sums are then added up in another order.
+With optimisation disabled nothing of this happens, and the demand is equality of bits; there is no bound.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter, eq
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from onnx import helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, TensorDifference
-from resizefix.document.text import counted
-from resizefix.document.values import Array
+from resizefix.document.text import counted, few
+from resizefix.document.values import HALF, Array
+from resizefix.outcome import Differences, ErrorBound, TensorDifference
 from resizefix.runtimes.inputs import Value
 
 _BLOCK = 1 << 20  # elements that are compared at a time
@@ -148,7 +155,7 @@ def _parts(value: Value, where: str = "") -> Iterator[_Part]:
             yield from _parts(item, f"{where}[{index}]")
     elif isinstance(value, dict):
         keys = sorted(value)
-        shown = ", ".join(map(repr, keys[:_MOST_KEYS])) + (", …" if len(keys) > _MOST_KEYS else "")
+        shown = few(keys, _MOST_KEYS)
         yield _Part(where, f"a map of {shown}" if keys else "an empty map", ("map", *map(repr, keys)))
         for key in keys:
             yield from _parts(value[key], f"{where}[{key!r}]")
@@ -244,3 +251,146 @@ def largest_finite(array: Array) -> float:
 
 def _place(flat: int, array: Array) -> tuple[int, ...]:
     return tuple(int(index) for index in np.unravel_index(flat, array.shape))
+
+
+_NO_NOISE: Mapping[str, float] = {}
+FLOAT_BOUND = 2e-5  # of the largest value; measured: ≤ 1.5e-6 from fusing, over 655 models, apart from what follows
+
+
+# Half precision: two units in the last place of the largest value. A sum in another order is off by 1e-6, which is
+# enough to round the last bit the other way, once when a value is stored inside and once at the output.
+_UNITS = {np.dtype(np.float16).name: 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
+
+
+def part(relative: float, because: str) -> ErrorBound:
+    """At most this part of an output's largest value."""
+    return ErrorBound(exact=False, bound=relative, note=because)
+
+
+def default_level_bounds(
+    unoptimized: Mapping[str, Value], optimized: Mapping[str, Value], level: Differences | None = None
+) -> dict[str, ErrorBound]:
+    """A bound for every output, from two runs of the ORIGINAL model on one feed, at the two optimisation levels.
+
+    2e-5, or the last bits of a half-precision output; or, where fusing alone moves the original further than that
+    (quantised models by a step, sigmoids near 0 by much of their size), twice as far as it moves.
+    `level` compares the two, where that was done.
+    """
+    bounds = {}
+    in_another_order = Diagnostic("verification.another-order")
+    usual = part(FLOAT_BOUND, in_another_order)
+    for difference in (level or compare(unoptimized, optimized)).tensors:
+        value = unoptimized.get(difference.tensor)
+        if difference.bitwise and isinstance(value, np.ndarray) and value.dtype == np.float32:
+            bounds[difference.tensor] = usual  # most outputs are so, and a model may have thousands
+            continue
+        name = value.dtype.name if isinstance(value, np.ndarray) else ""
+        floor = _UNITS.get(name, FLOAT_BOUND)
+        because = Diagnostic("verification.last-place", kind=name) if name in _UNITS else in_another_order
+        moved = 2 * difference.max_rel_diff
+        is_count = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.dtype.itemsize > 1
+        if floor < moved < np.inf and not is_count:  # no sum in another order makes another size or index
+            floor = moved
+            because = Diagnostic("verification.original-moves", difference=difference.max_rel_diff)
+        bounds[difference.tensor] = part(floor, because)
+    return bounds
+
+
+def relative_bounds(outputs: Mapping[str, Value], relative: float) -> dict[str, ErrorBound]:
+    """The bound for rewrites that come near: `relative`, and for half-precision outputs their last bits."""
+    bounds = {}
+    for output, value in outputs.items():
+        name = value.dtype.name if isinstance(value, np.ndarray) else ""
+        if relative < _UNITS.get(name, 0.0):
+            bounds[output] = part(_UNITS[name], Diagnostic("verification.last-place", kind=name))
+        else:
+            bounds[output] = part(relative, Diagnostic("verification.other-operators"))
+    return bounds
+
+
+def half_units(elem_types: Iterable[int | None]) -> float:
+    """The last bits of what is resized, where that is half precision: they reach the outputs, whatever those are."""
+    names = (np.dtype(helper.tensor_dtype_to_np_dtype(kind)).name for kind in elem_types if kind in HALF)
+    return max((_UNITS[name] for name in names), default=0.0)
+
+
+def within(differences: Differences, bound: float | Mapping[str, ErrorBound]) -> bool:
+    """Whether no output differs by more than its bound, relative to its largest value. 0: numbers must be equal."""
+    for difference in differences.tensors:
+        allowed = bound if isinstance(bound, (int, float)) else bound[difference.tensor].bound
+        if difference.max_rel_diff > allowed:
+            return False
+    return True
+
+
+def widest(bounds: Mapping[str, ErrorBound]) -> ErrorBound:
+    """The largest of the bounds of a model's outputs."""
+    return max(bounds.values(), key=lambda bound: bound.bound, default=part(0.0, "no outputs"))
+
+
+def reported(
+    bound: ErrorBound,
+    before: Mapping[str, Value],
+    differences: Differences,
+    least: float = 0.0,
+    noise: Mapping[str, float] = _NO_NOISE,
+) -> float:
+    """The largest difference that is allowed, as a part of the largest value of an output, `least` at any rate."""
+    parts = [bound.rtol, least, *(each.bound for each in output_bounds(bound, before, noise).values())]
+    if bound.atol:
+        largest = (largest_finite(value) for value in before.values() if isinstance(value, np.ndarray))
+        parts += [bound.rtol + bound.atol / size for size in largest if size]
+    return max(parts)
+
+
+def output_bounds(
+    bound: ErrorBound, before: Mapping[str, Value], noise: Mapping[str, float] = _NO_NOISE
+) -> dict[str, ErrorBound]:
+    """The bound for every output; none where every bit must agree, or each number has its own.
+
+    `noise`: what outputs may differ by where that is more: twice what noise of a rewrite's size moves them.
+    """
+    if bound.exact or bound.is_elementwise:
+        return {}
+    bounds = relative_bounds(before, bound.bound)
+    for name, far in noise.items():
+        if name in bounds and far > bounds[name].bound:
+            bounds[name] = part(far, Diagnostic("verification.noise-moves", difference=far / 2))
+    return bounds
+
+
+def allows(
+    bound: ErrorBound,
+    before: Mapping[str, Value],
+    after: Mapping[str, Value],
+    differences: Differences,
+    noise: Mapping[str, float] = _NO_NOISE,
+) -> bool:
+    """Whether outputs that differ as `differences` says may be so far apart."""
+    if bound.is_elementwise:
+        return before.keys() == after.keys() and all(
+            allclose(before[name], after[name], atol=bound.atol, rtol=bound.rtol) for name in before
+        )
+    return differences.bitwise or (not bound.exact and within(differences, output_bounds(bound, before, noise)))
+
+
+def largest_bound(bounds: Iterable[ErrorBound], shapes: Iterable[Sequence[int]]) -> float:
+    """The largest of the bounds at axes as long as the longest of these."""
+    samples = longest(shapes)
+    return max((bound.at(samples) for bound in bounds), default=0.0)
+
+
+def longest(shapes: Iterable[Sequence[int]]) -> int:
+    """The longest axis of these."""
+    return max((size for shape in shapes for size in shape), default=1)
+
+
+def narrowed(allowed: ErrorBound, stated: float | None, data: Value | None, before: Mapping[str, Value]) -> ErrorBound:
+    """What one node may differ by, as a part of its output's largest value: `allowed`, and where that is wide no more
+    than is `stated` as a part of the largest value that it reads."""
+    outputs = [value for value in before.values() if isinstance(value, np.ndarray)]
+    if not stated or not isinstance(data, np.ndarray) or len(outputs) != 1 or allowed.exact:
+        return allowed
+    largest = largest_finite(outputs[0]) or 1.0
+    near = max(stated * largest_finite(data) / largest, FLOAT_BOUND)
+    return replace(allowed, bound=min(allowed.bound, near))

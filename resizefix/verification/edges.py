@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, helper
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scope
 from resizefix.document.values import Array
-from resizefix.errors import ResizefixError
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.operand import value_of_node
 from resizefix.shapes.values import Values

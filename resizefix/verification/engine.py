@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences
+from resizefix.diagnostics import DiagnosedError, Diagnostic, ResizefixError, UsageError
 from resizefix.document.document import Document
+from resizefix.document.scopes import bodies
 from resizefix.document.text import listed
-from resizefix.errors import DiagnosedError, ResizefixError, UsageError
+from resizefix.outcome import Differences
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session, open_session
 from resizefix.runtimes.prepared_model import PreparedModel, in_float32, prepare_for_ort
-from resizefix.scope_path import Key
-from resizefix.verification.arms import Watched, watched_copy
+from resizefix.scope_path import Key, ScopePath
 from resizefix.verification.compare import compare
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, MemoryBudget, Runner, fit_feeds
@@ -106,7 +105,7 @@ class Engine:
 
     def open_watched(self, document: Document, label: str | None = None) -> Watched:
         """A session without optimisation that says which bodies ran, where there are any; a note where it cannot."""
-        copy = watched_copy(document)
+        copy = _watched_copy(document)
         if copy is not None:
             with suppress(CannotLoadError):
                 opened = self.open(copy[0], optimized=False, label=label, copy_of=document)
@@ -269,6 +268,14 @@ class Engine:
         )
 
 
+def _watched_copy(document: Document) -> tuple[Document, tuple[ScopePath, ...], str] | None:
+    if not any(path.is_body for path, _ in bodies(document.proto)):
+        return None
+    from resizefix.verification.arms import watched_copy  # few models have bodies
+
+    return watched_copy(document)
+
+
 def _elements(feeds: Feeds) -> float:
     return float(sum(value.size for value in feeds.values() if isinstance(value, np.ndarray) and value.ndim > 1))
 
@@ -305,3 +312,54 @@ def run_of(
     values = {name: value.reshape(-1).tolist() for name, value in arrays if isinstance(value, np.ndarray)}
     shapes = {name: list(shape) for name, shape in shapes_of(feeds).items()}
     return Run(values, shapes, optimized, differences, bound, files=fed.files if fed else {})
+
+
+class Watched:
+    """A session that notes which bodies ran: `ran` in the last run, `seen` in any. `turns`: how often one of them did
+    in the last run, at least 1. `arms`: the paths of the bodies that are watched."""
+
+    def __init__(self, session: Session, arms: Sequence[ScopePath] = (), flag: str | None = None) -> None:
+        self.session = session
+        self.arms = arms
+        self.ran: frozenset[ScopePath] = frozenset()
+        self.seen: frozenset[ScopePath] = frozenset()
+        self.turns = 1
+        self._flag = flag
+
+    @property
+    def arms_watched(self) -> frozenset[ScopePath]:
+        """The bodies that may run."""
+        return frozenset(self.arms)
+
+    @property
+    def inputs(self) -> tuple[TensorInput, ...]:
+        """What to feed."""
+        return self.session.inputs
+
+    @property
+    def label(self) -> str:
+        """What errors call the model."""
+        return self.session.label
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How it differs from a user's session."""
+        return self.session.notes
+
+    def taken(self, feeds: Feeds) -> dict[str, Value]:
+        """Those of `feeds` that this model has an input for."""
+        return self.session.taken(feeds)
+
+    def contradicts(self, results: Mapping[str, Value]) -> bool:
+        """Whether an output has another size than the file fixes."""
+        return self.session.contradicts(results)
+
+    def run(self, feeds: Feeds) -> dict[str, Value]:
+        """The outputs by name; `ran` are the bodies that this run came through."""
+        outputs = self.session.run(feeds)
+        flags = outputs.pop(self._flag) if self._flag is not None else None
+        if isinstance(flags, np.ndarray):
+            self.ran = frozenset(self.arms[int(at)] for at in np.flatnonzero(flags))
+            self.seen |= self.ran
+            self.turns = max(1, int(flags.max()))
+        return outputs

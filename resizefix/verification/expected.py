@@ -14,13 +14,12 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound, TensorDifference
 from resizefix.document.document import Document
+from resizefix.outcome import ErrorBound, TensorDifference
 from resizefix.runtimes.inputs import Feeds, Value, as_stored
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
-from resizefix.verification.bounds import reported
-from resizefix.verification.compare import Sides, compare
+from resizefix.verification.compare import Sides, compare, reported
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.fitting import MemoryBudget
 from resizefix.verification.in_runtime import is_right

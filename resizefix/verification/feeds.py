@@ -15,10 +15,9 @@ from itertools import product
 import numpy as np
 from onnx import TensorProto, helper
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError, UsageError
 from resizefix.document.text import amount
 from resizefix.document.values import Array
-from resizefix.errors import RefusedError, ResizefixError, UsageError
 from resizefix.process import free_memory
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
 from resizefix.verification.sizing import (

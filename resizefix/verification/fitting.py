@@ -17,15 +17,16 @@ import numpy as np
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
+from resizefix.document.text import few
 from resizefix.runtimes.inputs import Feeds, Value, shapes_of
 from resizefix.runtimes.limits import Footprint, Limits, footprint, in_words
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import Key
 from resizefix.verification.feeds import Feeder, TooLargeError
 from resizefix.verification.reference_model import ReferenceModels
-from resizefix.verification.scale_points import ScalePoint
 
 if TYPE_CHECKING:
+    from resizefix.verification.scale_points import ScalePoint
     from resizefix.verification.upstream import Dependence
 
 _REMEMBERED = 4
@@ -34,7 +35,6 @@ _LIGHT = 2**20  # elements that are computed
 _OF_A_NODE = 2**11  # elements: it takes about two microseconds
 _TURNS = 4  # of a Loop: how many it makes is seldom known
 _KEPT = 8  # times what nodes alone make: both models', at the old scales and two others, which are a half larger
-_AS_IT_IS = ScalePoint(())
 
 
 class OverBudgetError(CannotRunError):
@@ -70,8 +70,8 @@ class MemoryBudget:
 
         return Dependence(self._original.proto)
 
-    def reject_reason(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> str | None:
-        """Why the original is not run on these feeds, with the scales of a scale point in it; None: it fits."""
+    def reject_reason(self, feeds: Mapping[str, Value], scales: ScalePoint | None = None) -> str | None:
+        """Why the original is not run on these feeds, with `scales` in it (None: its own); None: it fits."""
         factors, shapes = _growth(scales), shapes_of(feeds)
         alike = [one for one in self._earlier if one.shapes == shapes]
         if any(self._is_small(one, factors) for one in alike):  # of all first: to follow paths takes long
@@ -79,16 +79,16 @@ class MemoryBudget:
         if any(self._suffices(one, factors) for one in alike):
             return None
         inferred = self._inferred(shapes, scales)
-        taken = inferred.peak * (self._times if scales is _AS_IT_IS else 1)  # at smaller sizes they show as much
+        taken = inferred.peak * (self._times if scales is None else 1)  # at smaller sizes they show as much
         if taken > self._most:
             return Diagnostic("verification.over-budget", taken=in_words(taken), most=in_words(self._most))
-        if scales is _AS_IT_IS:
+        if scales is None:
             self._as_it_is[_sorted(shapes)] = inferred
         self._earlier.appendleft(_InferredSizes(shapes, factors, inferred.peak))
         return None
 
     def refusal(
-        self, label: str | None, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS
+        self, label: str | None, feeds: Mapping[str, Value], scales: ScalePoint | None = None
     ) -> OverBudgetError | None:
         """The error for a model of that name which is not run for that reason."""
         why = self.reject_reason(feeds, scales)
@@ -98,7 +98,7 @@ class MemoryBudget:
         """Count a run on these feeds as one forward pass."""
         self._own = shapes_of(feeds)
 
-    def cost(self, feeds: Mapping[str, Value], scales: ScalePoint = _AS_IT_IS) -> float | None:
+    def cost(self, feeds: Mapping[str, Value], scales: ScalePoint | None = None) -> float | None:
         """What a run costs, in runs on the feeds of `start_from`, by the elements that nodes make; None where that is
         not known. Of few nodes inference says it exactly, of many it follows from how much sites grow. What a Loop
         hands on to its next turn grows with each."""
@@ -112,7 +112,7 @@ class MemoryBudget:
         elements = sum(math.prod(shape) for shape in shapes_of(feeds).values()) if own is None else sum(own.work)
         return elements + _OF_A_NODE * len(self._original.proto.graph.node)
 
-    def turned(self, scales: ScalePoint) -> float | None:
+    def turned(self, scales: ScalePoint | None) -> float | None:
         """How many times larger the turns of Loops make what they hand on; None where nothing grows so."""
         larger = {key: factor for key, factor in _growth(scales).items() if factor > 1 and key[0].is_body}
         new = frozenset(larger) - self._asked
@@ -124,11 +124,11 @@ class MemoryBudget:
         growing = [factor for key, factor in larger.items() if key in self._turning]
         return math.prod(growing) ** _TURNS if growing else None
 
-    def _by_elements(self, feeds: Mapping[str, Value], scales: ScalePoint) -> float | None:
+    def _by_elements(self, feeds: Mapping[str, Value], scales: ScalePoint | None) -> float | None:
         shapes = shapes_of(feeds)
         factors = {key: factor for key, factor in _growth(scales).items() if factor != 1}
-        if factors and len(self._original.proto.graph.node) <= _FEW:
-            old = ScalePoint(tuple((source, tuple(source.value)) for source, _ in scales.values))
+        if scales is not None and factors and len(self._original.proto.graph.node) <= _FEW:
+            old = replace(scales, values=tuple((source, tuple(source.value)) for source, _ in scales.values))
             with suppress(ValueError):  # Upsample-7 holds its scales as an attribute, and no constant can be written
                 return _ratio(self._inferred(shapes, scales).work, self._inferred(self._own, old).work)
         taken, own = self._as_it_is.get(_sorted(shapes)), self._as_it_is.get(_sorted(self._own))
@@ -143,16 +143,17 @@ class MemoryBudget:
         own = self._as_it_is.get(_sorted(self._own))
         return own is None or sum(own.work) < _LIGHT
 
-    def _inferred(self, shapes: Mapping[str, tuple[int, ...]], scales: ScalePoint) -> Footprint:
-        asked_for = _sorted(shapes), tuple(sorted(scales.baked.items()))
+    def _inferred(self, shapes: Mapping[str, tuple[int, ...]], scales: ScalePoint | None) -> Footprint:
+        operands = {} if scales is None else scales.baked
+        asked_for = _sorted(shapes), tuple(sorted(operands.items()))
         if asked_for not in self._inferences:
-            self._inferences[asked_for] = footprint(self.references.document(scales.baked), shapes)
+            self._inferences[asked_for] = footprint(self.references.document(operands), shapes)
         return self._inferences[asked_for]
 
-    def has_room(self, feeds: Mapping[str, Value], scales: ScalePoint, times: int) -> bool:
+    def has_room(self, feeds: Mapping[str, Value], times: int) -> bool:
         """Whether so many times what the tensors take at one time fit, as far as is known without inference."""
-        factors, shapes = _growth(scales), shapes_of(feeds)
-        return any(one.shapes == shapes and self._is_small(one, factors, times) for one in self._earlier)
+        shapes = shapes_of(feeds)
+        return any(one.shapes == shapes and self._is_small(one, {}, times) for one in self._earlier)
 
     def _is_small(self, earlier: _InferredSizes, factors: Mapping[Key, float], times: int = 1) -> bool:
         """Whether it fits even if all sites were on one path."""
@@ -190,9 +191,9 @@ def _ratios(earlier: _InferredSizes, factors: Mapping[Key, float]) -> dict[Key, 
     return {key: (factors.get(key, 1.0) / earlier.factors.get(key, 1.0)) ** 2 for key in sites}
 
 
-def _growth(scales: ScalePoint) -> dict[Key, float]:
+def _growth(scales: ScalePoint | None) -> dict[Key, float]:
     factors = {}
-    for source, value in scales.values:
+    for source, value in () if scales is None else scales.values:
         for driven in source.sites:
             pairs = zip(driven.operand(value), driven.base, strict=True)
             factors[driven.key] = math.prod(new / old for new, old in pairs if old > 0)
@@ -328,7 +329,7 @@ def with_shapes_to_give(error: CannotRunError, feeder: Feeder) -> CannotRunError
     names = feeder.chosen_sizes
     if not names or isinstance(error, OverBudgetError):
         return error
-    named = ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
+    named = few(names, _MOST_NAMED)
     why = Diagnostic("verification.give-shapes", why=str(error), names=named)
     return CannotRunError(why, reason=error.reason, node=error.node, op_type=error.op_type)
 

@@ -18,7 +18,6 @@ from resizefix.document.document import Document
 from resizefix.runtimes.inputs import InputKind, TensorInput, Value, shapes_of
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import ScopePath
-from resizefix.verification.arms import Watched
 from resizefix.verification.crossings import (
     Crossings,
     crossings_of,
@@ -30,11 +29,10 @@ from resizefix.verification.crossings import (
     numbers_of,
 )
 from resizefix.verification.draws import SMALL, Drawer
-from resizefix.verification.engine import Engine
+from resizefix.verification.engine import Engine, Watched
 from resizefix.verification.feed_rows import ROWS_OF_A_TURN, SPECIAL_NUMBERS, FeedRow, SpecialNumbers, looking_row, row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import Fitted, MemoryBudget
-from resizefix.verification.scale_points import ScalePoint
 from resizefix.verification.sizing import SIZINGS, SMALL_SIZINGS
 from resizefix.verification.telling_values import LIGHT, TellingValues
 
@@ -90,7 +88,7 @@ class FurtherFeeds:
         self.budget.reject_reason(self.runner.taken(self.first.feeds))  # so that it knows what the first run takes
         self.computed = self.budget.computed(self.runner.taken(self.first.feeds)) * self.runner.turns
         self._drawer = Drawer(self.feeder.seed, self.origin.edges, self.origin.deciding)
-        room = self.budget.has_room(self.runner.taken(self.first.feeds), ScalePoint(()), _ROOM)
+        room = self.budget.has_room(self.runner.taken(self.first.feeds), _ROOM)
         self._drawn = [entry for entry in self.feeder.drawn if room or entry.name not in self.origin.deciding]
         self._drawn += [
             entry

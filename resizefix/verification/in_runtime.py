@@ -14,17 +14,16 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, ErrorBound, TensorDifference
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
+from resizefix.document.values import set_shape
+from resizefix.outcome import Differences, ErrorBound, TensorDifference
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value, model_inputs
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.runtimes.runtime import Ending, LiveUnavailable, NodeAnswer, Runtime, RuntimeAnswer
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import allows, part
-from resizefix.verification.compare import SIDES, Sides, compare
+from resizefix.verification.compare import SIDES, Sides, allows, compare, part
 from resizefix.verification.engine import Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted, MemoryBudget, fit_feeds

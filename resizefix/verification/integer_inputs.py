@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.values import Array
-from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, TensorInput, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session

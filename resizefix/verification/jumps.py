@@ -17,8 +17,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, names_read
 from resizefix.document.text import listed
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
-from resizefix.verification.bounds import default_level_bounds, relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, default_level_bounds, relative_bounds, within
 from resizefix.verification.engine import DifferenceError, Engine
 from resizefix.verification.trial import Side
 

@@ -16,8 +16,7 @@ from resizefix.document.scopes import DEFAULT_DOMAINS, Scope, Scopes, is_operato
 from resizefix.document.view import View
 from resizefix.scope_path import MAIN, FunctionName
 from resizefix.shapes.table import schema_of, since_version
-from resizefix.verification.other_values import other_values
-from resizefix.verification.plan import Plan, Seen, bare, made_by, same_field, same_message, unplanned
+from resizefix.verification.plan import Plan, Seen, bare, made_by, other_values, same_field, same_message, unplanned
 
 
 def outside_plan(before: Document, candidate: Document, plan: Plan) -> Diagnostic | None:

@@ -11,17 +11,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
+from resizefix.document.text import few
+from resizefix.outcome import Differences, ErrorBound
 from resizefix.runtimes.inputs import Feeds, shapes_of
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import MAIN, Key, ScopePath
 from resizefix.shapes.stored_shapes import Shapes
-from resizefix.verification.arms import Watched, are_held_alike
-from resizefix.verification.bounds import allows, largest_bound, moved_by_noise, narrowed, reported, widest, within
-from resizefix.verification.compare import compare
-from resizefix.verification.engine import DifferenceError, Engine, run_of
+from resizefix.verification.compare import allows, compare, largest_bound, narrowed, reported, widest, within
+from resizefix.verification.engine import DifferenceError, Engine, Watched, run_of
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import (
     Fitted,
@@ -32,6 +31,7 @@ from resizefix.verification.fitting import (
     with_shapes_to_give,
 )
 from resizefix.verification.jumps import agree_before_jumps, require_agreement_before
+from resizefix.verification.noise import moved_by_noise
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names, require_types
 from resizefix.verification.trial import AtDefault, Outputs, Point, Side, Trial
 from resizefix.verification.verification import Verification
@@ -91,7 +91,9 @@ class ModelPair:
         except DifferenceError as error:
             failure = error.diagnostic
             if self._random:
-                failure = Diagnostic("verification.differs-at-random", why=failure, named=_named(self._random))
+                failure = Diagnostic(
+                    "verification.differs-at-random", why=failure, named=few(self._random, _MOST_NAMED)
+                )
         except (NotComparableError, CannotLoadError, CannotRunError) as error:
             failure = str(error)
         except BrokenOffError as error:
@@ -364,13 +366,15 @@ class ModelPair:
 
     def _name_what_is_not_compared(self) -> None:
         """Note the bodies that no feed ran, and the nodes that were made to draw the same numbers."""
-        unseen = sorted({str(path) for paths in self._unseen.values() for path in paths}) if self.looks else []
+        unseen = frozenset[ScopePath]().union(*self._unseen.values()) if self.looks else frozenset()
         if unseen:
-            self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=_named(unseen)))
-            paths = frozenset[ScopePath]().union(*self._unseen.values())
-            self.engine.is_refutable = not are_held_alike(self.before, self.after, paths)
+            from resizefix.verification.upstream import are_held_alike  # few have bodies that did not run
+
+            named = few(sorted({*map(str, unseen)}), _MOST_NAMED)
+            self.engine.notes.append(Diagnostic("verification.bodies-not-run", named=named))
+            self.engine.is_refutable = not are_held_alike(self.before, self.after, unseen)
         if self.looks and self._random:
-            self.engine.notes.append(Diagnostic("verification.same-seeds", named=_named(self._random)))
+            self.engine.notes.append(Diagnostic("verification.same-seeds", named=few(self._random, _MOST_NAMED)))
 
     def _document(self, side: Side) -> Document:
         return self.before if side is Side.BEFORE else self.after
@@ -394,7 +398,3 @@ class ModelPair:
         watched = self.engine.open_watched(self._document(side), self._label(side))
         watched.session.brief |= self._is_brief
         return watched
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")

@@ -15,17 +15,15 @@ from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
-from resizefix.document.values import Dims, dims_of
+from resizefix.document.values import Dims, dims_of, set_shape
 from resizefix.promotion import Coupling, Freedom, InputBinding, PromotedInput
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.ort_session import CannotRunError, Session
 from resizefix.runtimes.prepared_model import PreparedModel, prepare_for_ort
 from resizefix.scope_path import Key, ScopePath
 from resizefix.shapes.stored_shapes import ModelView, Shapes
-from resizefix.verification.arms import Watched
-from resizefix.verification.bounds import half_units
-from resizefix.verification.engine import Engine
+from resizefix.verification.compare import half_units
+from resizefix.verification.engine import Engine, Watched
 from resizefix.verification.fitting import MemoryBudget, Runner
 from resizefix.verification.reference_model import Operand
 from resizefix.verification.scale_points import ScalePoint, at_old_values, even_value, moved_points, other_values

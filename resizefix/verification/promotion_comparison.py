@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
 from resizefix.document.text import counted, listed
+from resizefix.outcome import Differences, ErrorBound
 from resizefix.promotion import Coupling, Freedom, PromotedInput
 from resizefix.runtimes.inputs import Value, shapes_of
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
 from resizefix.scope_path import Key, ScopePath
-from resizefix.verification.arms import bodies_behind
-from resizefix.verification.bounds import relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, relative_bounds, within
 from resizefix.verification.engine import DifferenceError, run_of
 from resizefix.verification.promoted_runs import (
     Prober,
@@ -42,6 +40,7 @@ from resizefix.verification.scale_points import (
     sampled_by_sizes,
 )
 from resizefix.verification.trial import Answer, Outputs, Point, Side, answer, moved_by_optimising
+from resizefix.verification.upstream import bodies_behind
 from resizefix.verification.verification import HeldAs
 
 _MOST_COST, _MOST_COST_OF_OPEN = 11.0, 14.0  # forward passes of a proof, where sizes are fixed and where they are open

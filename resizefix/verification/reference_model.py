@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
@@ -18,7 +18,7 @@ from resizefix.dialects.dialect import dialect_of
 from resizefix.document.document import Document
 from resizefix.document.scopes import Scope, bodies
 from resizefix.document.view import View
-from resizefix.interpolation import ExtentKind
+from resizefix.interpolation import Extent, ExtentKind
 from resizefix.runtimes.prepared_model import PreparedModel
 from resizefix.scope_path import MAIN, Key, ScopePath
 
@@ -31,17 +31,9 @@ def _add(nodes: list[NodeProto], named: Callable[[str], str], op_type: str, *inp
     return str(nodes[-1].output[0])
 
 
-class ConstantOperand(NamedTuple):
-    """The operand to write as a constant: float32 scales or int64 sizes, a number for each entry that the node
-    wants."""
-
-    kind: ExtentKind
-    values: tuple[float, ...]
-
-    def tensor(self, name: str) -> TensorProto:
-        """The operand as a tensor."""
-        dtype = np.float32 if self.kind is ExtentKind.SCALES else np.int64
-        return numpy_helper.from_array(np.array(self.values, dtype), name)
+def _tensor(extent: Extent, name: str) -> TensorProto:
+    dtype = np.float32 if extent.kind is ExtentKind.SCALES else np.int64
+    return numpy_helper.from_array(np.array(extent.values, dtype), name)
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,7 @@ class SizesOfAnother:
         return nodes
 
 
-Operand = ConstantOperand | ComputedSizes | SizesOfAnother
+Operand = Extent | ComputedSizes | SizesOfAnother
 
 
 class ReferenceModels:
@@ -146,9 +138,9 @@ class ReferenceModels:
         def fresh(name: str) -> str:
             return f"{self._prefix}{next(numbers)}_{name}"
 
-        shared: dict[tuple[ScopePath, ConstantOperand], str] = {}
+        shared: dict[tuple[ScopePath, Extent], str] = {}
 
-        def constant(path: ScopePath, value: ConstantOperand) -> str:
+        def constant(path: ScopePath, value: Extent) -> str:
             """One for all nodes of the scope that read it."""
             if (path, value) not in shared:
                 shared[path, value] = fresh(f"constant_{value.kind.value}")
@@ -165,14 +157,14 @@ class ReferenceModels:
             node = body.node[position]
             dialect = dialect_of(node.op_type, scope.opset)
             scales, sizes = dialect.scales_input, dialect.sizes_input
-            by_sizes = not isinstance(operand, ConstantOperand) or operand.kind is ExtentKind.SIZES
+            by_sizes = not isinstance(operand, Extent) or operand.kind is ExtentKind.SIZES
             if scales is None or (by_sizes and sizes is None):
                 raise ValueError(f"{dialect.name} takes no {'sizes' if by_sizes else 'scales'} as an input")
-            computing = [] if isinstance(operand, ConstantOperand) else operand.nodes(fresh)
-            read = constant(scope.path, operand) if isinstance(operand, ConstantOperand) else computing[-1].output[0]
+            computing = [] if isinstance(operand, Extent) else operand.nodes(fresh)
+            read = constant(scope.path, operand) if isinstance(operand, Extent) else computing[-1].output[0]
             wanted = {sizes if by_sizes else scales: read, scales if by_sizes else sizes: ""}
             if by_sizes and not dialect.inputs[scales].optional:  # Resize-11 wants a tensor there, if an empty one
-                wanted[scales] = constant(scope.path, ConstantOperand(ExtentKind.SCALES, ()))
+                wanted[scales] = constant(scope.path, Extent(ExtentKind.SCALES, ()))
             inputs = node.input
             for place, name in wanted.items():
                 if place is not None:
@@ -183,7 +175,7 @@ class ReferenceModels:
             for before in reversed(computing):
                 body.node.insert(position, before)
         for (path, value), name in shared.items():
-            node = helper.make_node("Constant", [], [name], value=value.tensor(name))
+            node = helper.make_node("Constant", [], [name], value=_tensor(value, name))
             by_path[path][1].node.insert(0, node)
         _drop_unread_initializers(model, copies)
         for scope, body in pairs:

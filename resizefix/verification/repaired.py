@@ -12,20 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.dialects.intended import IntendedNode
 from resizefix.document.document import Document
 from resizefix.document.scopes import bodies
 from resizefix.document.text import each_of
 from resizefix.document.values import Array
-from resizefix.errors import UsageError
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import FLOAT_BOUND, relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import FLOAT_BOUND, compare, relative_bounds, within
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.extraction import Extraction
 from resizefix.verification.fitting import Fitted

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic, option
+from resizefix.diagnostics import Diagnostic, UsageError, option
 from resizefix.document.text import counted
 from resizefix.document.values import Array
-from resizefix.errors import UsageError
-from resizefix.interpolation import ExtentKind
+from resizefix.interpolation import Extent, ExtentKind
 from resizefix.promotion import LARGEST_DENOMINATOR, Form, InputBinding, PromotedInput, common_denominator, numerator
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.output_size import kernel_length
 
 if TYPE_CHECKING:
-    from resizefix.verification.reference_model import ComputedSizes, ConstantOperand
+    from resizefix.verification.reference_model import ComputedSizes
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,10 @@ class ScalePoint:
         return {source.name: promoted_feed(source, chosen.get(source.name, source.value)) for source in inputs}
 
     @cached_property
-    def baked(self) -> dict[Key, ConstantOperand]:
+    def baked(self) -> dict[Key, Extent]:
         """The operands that the same values make, for the re-baked original."""
-        from resizefix.verification.reference_model import ConstantOperand
-
         return {
-            driven.key: ConstantOperand(driven.kind, driven.operand(value))
+            driven.key: Extent(driven.kind, driven.operand(value))
             for source, value in self.values
             for driven in source.sites
         }

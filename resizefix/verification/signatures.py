@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, ResizefixError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError, UsageError
 from resizefix.runtimes.inputs import Dimension, TensorInput, model_inputs
 
 # Values for inputs, by name: worked out where they are wanted.

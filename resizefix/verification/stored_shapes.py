@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, RefusedError, ResizefixError
 from resizefix.dialects.dialect import RESIZES, dialect_of, is_resize
 from resizefix.document.document import Document
-from resizefix.document.edits import set_shape
 from resizefix.document.scopes import DEFAULT_DOMAINS, DefinitionKind, Scopes
-from resizefix.document.values import Array, Dims, dims_of
+from resizefix.document.values import Array, Dims, dims_of, set_shape
 from resizefix.document.view import View
-from resizefix.errors import RefusedError, ResizefixError
 from resizefix.runtimes.inputs import Feeds, shapes_of
 from resizefix.runtimes.ort_session import Session
 from resizefix.scope_path import MAIN, Key

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from resizefix.difference import Differences, ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import Differences, ErrorBound
 from resizefix.runtimes.inputs import Feeds, Value
 from resizefix.runtimes.limits import OutOfMemoryError
 from resizefix.runtimes.ort_session import (
@@ -24,8 +24,7 @@ from resizefix.runtimes.ort_session import (
     CannotRunError,
     only_without_optimisation,
 )
-from resizefix.verification.bounds import default_level_bounds, widest, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, default_level_bounds, widest, within
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.fitting import Runner
 

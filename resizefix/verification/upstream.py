@@ -1,18 +1,30 @@
 """From a tensor back to what it is made of, through bodies and calls; and what that says of a model.
 
 Which inputs decide a size or a count: they are given modest values, since others take any memory or time. Which sites a
-Loop feeds back to themselves: what one turn enlarges the next one enlarges again. Which sites each node depends on."""
+Loop feeds back to themselves: what one turn enlarges the next one enlarges again. Which sites each node and each body
+depends on. Which bodies two models hold alike, so that it makes no difference whether they ran."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from resizefix.document.scopes import DEFAULT_DOMAINS, Definition, DefinitionKind, Scope, is_operator, node_label, reads
+from resizefix.document.document import Document
+from resizefix.document.scopes import (
+    DEFAULT_DOMAINS,
+    Definition,
+    DefinitionKind,
+    Scope,
+    is_operator,
+    names_read,
+    node_label,
+    reads,
+)
 from resizefix.document.view import View
+from resizefix.promotion import PromotedInput
 from resizefix.scope_path import Key, ScopePath
 
 Place = tuple[Scope, str]
@@ -297,3 +309,77 @@ def _holder(scope: Scope) -> int | None:
         owner = current.owner
         current = current.parent
     return owner if current is not None and not current.path else None
+
+
+def bodies_behind(document: Document, inputs: Sequence[PromotedInput]) -> dict[ScopePath, frozenset[Key]]:
+    """The bodies that hold a site of these inputs or that read what depends on one, each with these sites."""
+    scopes = View(document.proto).scopes
+    bodies = [scope for scope in scopes.all if scope.path.is_body]
+    sites = [driven.key for source in inputs for driven in source.sites]
+    if not bodies or not sites:
+        return {}
+    dependence = Dependence(document.proto)
+    outside = [key for key in sites if key[0].function is None]
+    behind: dict[ScopePath, frozenset[Key]] = {}
+    for scope in bodies:
+        if scope.path.function is not None:  # which call reads what is not followed
+            if scope.path.function in scopes.reached:
+                behind[scope.path] = frozenset(sites)
+            continue
+        inside = {key for key in sites if _holds(key[0], scope.path) or (key[0] and _holds(scope.path, key[0]))}
+        inside.update(key for key in sites if key[0].function is not None)
+        names = {name for inner in bodies if _holds(inner.path, scope.path) for name, _ in reads(inner)}
+        inside.update(dependence.behind({*names, *_carried(scope)}, outside))
+        if inside:
+            behind[scope.path] = frozenset(inside)
+    return behind
+
+
+def _holds(inner: ScopePath, outer: ScopePath) -> bool:
+    return inner[: len(outer)] == outer
+
+
+def _carried(scope: Scope) -> set[str]:
+    """What a Loop or Scan hands on to its body, at whatever depth that stands."""
+    names: set[str] = set()
+    current: Scope | None = scope
+    while current is not None and current.parent is not None and current.owner is not None:
+        node = current.parent.body.node[current.owner]
+        names.update(node.input if node.op_type != "If" else ())
+        current = current.parent
+    return names
+
+
+def are_held_alike(before: Document, after: Document, paths: Iterable[ScopePath]) -> bool:
+    """Whether each of the bodies stands in both models in a node of the same text, and so do all nodes and constants
+    from which that reads anything."""
+    sides = Upstream(before.proto), Upstream(after.proto)
+    for path in paths:
+        texts = [_text(side, path) for side in sides]
+        if texts[0] is None or texts[0] != texts[1]:
+            return False
+    return True
+
+
+def _text(upstream: Upstream, path: ScopePath) -> frozenset[bytes] | None:
+    """The messages of the node that holds a body and of what it is made from; None where there is none."""
+    scope = upstream.scopes.by_path.get(path)
+    if scope is None or scope.parent is None or scope.owner is None:
+        return None
+    holder = scope.parent.body.node[scope.owner]
+    texts = {holder.SerializeToString(deterministic=True)}
+    pending: list[Place] = [(scope.parent, name) for name in names_read(holder)]
+    seen = set(pending)
+    while pending:
+        place = pending.pop()
+        step = upstream.step(place)
+        if step.node is not None:
+            texts.add(step.node.SerializeToString(deterministic=True))
+        elif step.definition is not None and step.definition.tensor is not None:
+            texts.add(step.definition.tensor.SerializeToString(deterministic=True))
+        elif step.definition is not None and step.definition.node is not None:
+            texts.add(step.definition.node.SerializeToString(deterministic=True))
+        new = [source for source in step.sources if source not in seen]
+        seen.update(new)
+        pending += new
+    return frozenset(texts)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from resizefix.difference import Differences, TensorDifference
+from resizefix.outcome import Differences, TensorDifference
 from resizefix.printable import InNotebook, summary
 from resizefix.promotion import Coupling, Freedom
 from resizefix.runtimes.limits import Limits

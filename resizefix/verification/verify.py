@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.values import dims_of
-from resizefix.errors import UsageError
+from resizefix.outcome import BITWISE, ErrorBound
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import (
     CannotLoadError,
@@ -28,8 +27,7 @@ from resizefix.runtimes.ort_session import (
 )
 from resizefix.scope_path import Key
 from resizefix.shapes.stored_shapes import ModelView
-from resizefix.verification.bounds import largest_bound
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, largest_bound
 from resizefix.verification.engine import Engine
 from resizefix.verification.fitting import Fitted, OverBudgetError
 from resizefix.verification.pair import ModelPair
@@ -41,7 +39,6 @@ from resizefix.verification.verification import Conditions, Run, Verification, V
 if TYPE_CHECKING:
     from resizefix.verification.extraction import Extraction
 
-_BITWISE = ErrorBound()
 _AS_STATED = ErrorBound(exact=False, bound=1.0)  # of a node that has a bound of its own, which narrows it
 _SHORT = (7, 5)  # samples: coordinates are rounded little there, and a wrong weight shows
 
@@ -50,7 +47,7 @@ def verify(
     before: Document,
     after: Document,
     conditions: Conditions | None = None,
-    allowed: ErrorBound = _BITWISE,
+    allowed: ErrorBound = BITWISE,
     feeding: Feeding | None = None,
 ) -> Verification:
     """Whether `after` computes what `before` does, on each feed at two levels: with optimisation disabled every bit

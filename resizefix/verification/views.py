@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from resizefix.diagnostics import Diagnostic
-from resizefix.difference import TensorDifference
 from resizefix.document.values import Array
+from resizefix.outcome import TensorDifference
 from resizefix.runtimes.inputs import Value
 from resizefix.verification.compare import measured
 

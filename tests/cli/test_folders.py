@@ -15,7 +15,7 @@ from child_python import ended
 from fixture_models import SRCNN, UNET
 from onnx_text import model
 
-from resizefix.cli import many, model_files
+from resizefix.cli import files, many
 from resizefix.cli.many import work
 
 SMALL = """(float[1,1,4,4] x) => (float[1,1,8,8] y) <float[4] s = {1, 1, 2, 2}> { [up] y = Resize (x, , s) }"""
@@ -155,7 +155,7 @@ def test_a_folder_that_cannot_be_read_is_named(zoo, call, monkeypatch):
         onerror(PermissionError(13, "Permission denied", "zoo/sub"))
         return walk(folder)
 
-    monkeypatch.setattr(model_files.os, "walk", refused)
+    monkeypatch.setattr(files.os, "walk", refused)
     code, _, err = call("inspect", "zoo")
     assert (code, "the folder zoo/sub cannot be read: Permission denied" in err) == (2, True)
 

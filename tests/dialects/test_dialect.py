@@ -4,8 +4,8 @@ import onnx
 import pytest
 from onnx import defs, helper
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import DIALECTS, Dialect, dialect_of
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, Mode
 
 OPTIONAL = defs.OpSchema.FormalParameterOption.Optional

@@ -3,9 +3,9 @@
 import pytest
 from onnx import AttributeProto, helper, parser
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.read import read
-from resizefix.errors import RefusedError
 from resizefix.interpolation import (
     CoordinateTransformationMode,
     Interpolation,

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from onnx import checker
 from onnx.checker import C  # the checker of one node needs a context
 
+from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import DIALECTS, Operands, dialect_of
 from resizefix.dialects.read import read
 from resizefix.dialects.write import write
 from resizefix.document.text import node_text
-from resizefix.errors import RefusedError
 from resizefix.interpolation import (
     CoordinateTransformationMode,
     Interpolation,

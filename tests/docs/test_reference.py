@@ -31,7 +31,7 @@ def made():
         "json.md",
         "../layout.md",
         "target-files.md",
-        "../../resizefix/targets/devices/target.schema.json",
+        "../../resizefix/targets/foreign/devices/target.schema.json",
     ],
 )
 def test_a_page_is_up_to_date(made, name):

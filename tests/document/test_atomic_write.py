@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from model_bytes import names
 
+from resizefix.diagnostics import CannotWriteError, UnreadableModelError, UsageError
 from resizefix.document import atomic_write
 from resizefix.document.atomic_write import AtomicWrite
 from resizefix.document.source import Source
-from resizefix.errors import CannotWriteError, UnreadableModelError, UsageError
 
 
 def write(path: Path, content: bytes, *, overwrite: bool = False) -> None:
@@ -187,7 +187,7 @@ IN_A_LIMITED_PROCESS = """
 import os, resource, sys
 from pathlib import Path
 from resizefix.document.atomic_write import AtomicWrite
-from resizefix.errors import CannotWriteError
+from resizefix.diagnostics import CannotWriteError
 folder = Path(sys.argv[2])
 if sys.argv[1] == "full disk":
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))

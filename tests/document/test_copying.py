@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document import source as pieces
 from resizefix.document.source import Source, Span, coalesced, framed, is_already, size_of, write_pieces
-from resizefix.errors import UnreadableModelError
 
 CONTENT = bytes(range(256)) * 40_000  # ten megabytes, more than one chunk
 

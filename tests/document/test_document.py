@@ -9,8 +9,8 @@ import pytest
 from model_bytes import first_array, names, rich_model, value
 from onnx import TensorProto, helper, numpy_helper
 
+from resizefix.diagnostics import RefusedError, UnreadableModelError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError, UnreadableModelError, UsageError
 
 MODEL = rich_model()
 FIRST = numpy_helper.to_array(MODEL.graph.initializer[0])

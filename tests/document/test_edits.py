@@ -4,7 +4,8 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx_text import model
 
-from resizefix.document.edits import add_graph_input, remove_unread, set_input, set_shape
+from resizefix.document.edits import add_graph_input, remove_unread, set_input
+from resizefix.document.values import set_shape
 
 TWO_READERS = """(float[1,3,8,8] x) => (float[?,?,?,?] y, float[4] z) <float[4] s = {1, 1, 2, 2}, float[1] idle = {0}>
     { y = Resize (x, , elsewhere) z = Mul (s, s) }"""

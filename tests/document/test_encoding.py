@@ -6,10 +6,10 @@ import onnx
 import pytest
 from model_bytes import hostile, rich_model
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.structure import require_utf8
 from resizefix.document.wire import encode_bytes
-from resizefix.errors import UnreadableModelError
 
 MODEL = rich_model().SerializeToString()
 

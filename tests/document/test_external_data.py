@@ -9,8 +9,8 @@ import pytest
 from model_bytes import LARGE, first_array, names, value, weights
 from onnx import TensorProto, helper
 
+from resizefix.diagnostics import UnreadableModelError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UnreadableModelError, UsageError
 
 W = np.random.default_rng(0).standard_normal(LARGE).astype(np.float32)
 DATA = b"unrelated" + W.tobytes()

@@ -8,8 +8,8 @@ import pytest
 from model_bytes import LARGE, first_array, names, rich_model, typed_weights, value, weights
 from onnx import TensorProto, helper, numpy_helper
 
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 
 
 def model(*tensors: TensorProto) -> onnx.ModelProto:

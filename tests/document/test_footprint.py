@@ -11,8 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from resizefix.document.detached import outline
 from resizefix.document.document import Document
+from resizefix.document.external_data import outline
 from resizefix.document.source import Source, size_of
 from resizefix.document.wire import encode_header
 

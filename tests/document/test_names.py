@@ -1,4 +1,4 @@
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 
 
 def test_each_name_is_the_first_that_is_free():

@@ -13,10 +13,10 @@ import pytest
 from model_bytes import hostile, rich_model
 from onnx import numpy_helper
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.foreign_formats import describe
 from resizefix.document.wire import encode_bytes, encode_header
-from resizefix.errors import UnreadableModelError
 
 MODEL = rich_model().SerializeToString()
 

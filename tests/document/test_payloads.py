@@ -6,11 +6,11 @@ import pytest
 from model_bytes import LARGE, constant, rich_model, typed_weights, value, weights
 from onnx import TensorProto, helper, numpy_helper
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.payloads import THRESHOLD, Payload, detach, records_of_reference
 from resizefix.document.source import as_bytes
 from resizefix.document.wire import encode_bytes, encode_varint
-from resizefix.errors import UnreadableModelError
 
 
 def detached(model: onnx.ModelProto | bytes, everywhere: bool = False) -> tuple[onnx.ModelProto, list[Payload], bytes]:

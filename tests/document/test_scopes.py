@@ -1,7 +1,7 @@
 import pytest
 from onnx_text import model
 
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames
 from resizefix.document.scopes import DefinitionKind, Scopes, names_in
 
 NESTED = model("""(float[1,3,8,8] x, bool c) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> {

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.source import Source
-from resizefix.errors import UnreadableModelError
 
 
 def test_a_file_stays_readable_after_its_name_was_given_to_another(tmp_path):

@@ -6,9 +6,9 @@ import onnx
 import pytest
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.structure import require_sound
-from resizefix.errors import UnreadableModelError
 
 node = helper.make_node
 

@@ -11,7 +11,7 @@ from onnx_text import model
 from resize_runs import count_up, interpolate, nearest, noise, open_quietly, run, same_bits, scaled, sized
 
 from resizefix.dialects.dialect import DIALECTS
-from resizefix.equivalences.index_map import TIE_TOLERANCES, nearest_indices, samples
+from resizefix.equivalences.kernel_arithmetic import TIE_TOLERANCES, nearest_indices, samples
 from resizefix.equivalences.resize_spec import Axis
 from resizefix.equivalences.rules import (
     ASYMMETRIC,
@@ -297,7 +297,7 @@ def test_the_families_hold_for_every_element_type(dtype):
 
 
 @pytest.mark.parametrize("mode", [Mode.LINEAR, Mode.CUBIC])
-def test_e20_ends_where_the_scale_is_no_integer(mode):  # its bound: test_error_bound.py
+def test_e20_ends_where_the_scale_is_no_integer(mode):  # its bound: test_kernel_bounds.py
     symmetric, half = ((c, None) for c in (HALF_PIXEL_SYMMETRIC, HALF_PIXEL))
     assert half in alike_by_scale(20, 3.0, symmetric, interpolate(mode, symmetric))
     assert not alike_by_scale(20, 2.5, symmetric, interpolate(mode, symmetric))

@@ -265,7 +265,7 @@ def test_e18_says_why_without_a_policy_or_a_length():
     assert "the length of axis 0" in reason(18, ResizeSpec(kept, SIZES, (8,)))
 
 
-# E19 and E22; their bounds: test_error_bound.py
+# E19 and E22; their bounds: test_kernel_bounds.py
 
 
 SMOOTH = replace(LINEAR, antialias=True)

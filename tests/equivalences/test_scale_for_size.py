@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resize_runs import count_up, nearest, run, scaled, sized
 
-from resizefix.equivalences.index_map import nearest_indices, samples, scale_for_size
+from resizefix.equivalences.kernel_arithmetic import nearest_indices, samples, scale_for_size
 from resizefix.equivalences.rules import forms_of
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 from resizefix.shapes.output_size import every_rule_gives, robust_scale, sampled_scale

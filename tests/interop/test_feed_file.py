@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto
 from PIL import Image
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interop.feed_file import fed_from_file
 from resizefix.runtimes.inputs import TensorInput
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 from child_python import printed
-from fixture_models import SRCNN
+from fixture_models import FIXTURES, SRCNN
+
+import resizefix
 
 KINDS = {"onnx_graphsurgeon", "onnx_ir", "torch", "PIL"}
 HEAVY = {"onnx", "numpy", "onnxruntime", "google.protobuf", "click", "rich"} | KINDS
@@ -51,23 +53,21 @@ def test_a_call_is_looked_up_without_running_or_drawing_anything(name):
 # All that `inspect` of a model with one constant scale imports of these rooms. What only a suggestion, a repair, a
 # plan, a downgrade or a run needs is imported where it is used: each module costs about half a millisecond.
 FOR_INSPECT = {
-    "equivalences": {"index_map"},
+    "equivalences": {"kernel_arithmetic"},
     "library": {"coupling", "option_values", "options", "plans", "resolution", "verdict"},
     "operations": {"forms", "site", "sites"},
     "opsets": {"evaluation", "newest"},
     "origins": {"classify"},
     "runtimes": {"inputs"},
-    "shapes": {"kept_names", "sizes", "number_reading", "dependents", "reading", "table", "walk"}
+    "shapes": {"kept_names", "sizes", "dependents", "reading", "table", "walk"}
     | {"values", "inference", "stored_shapes", "output_size"}
     | {"model_types", "node_types", "value_types"}
     | {"expression", "moving_values", "operand"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
-    | {"conditions", "shared_rules"}
+    | {"shared_rules"}
     | {"tensorrt_sampling"}
-    | {"deviations", "met_tensors", "sampling"}
-    | {"described", "described_conditions"}
-    | {"mnn", "ncnn", "opencv", "openvino", "tract", "tvm"},
+    | {"met_tensors"},
     "verification": {"scale_points", "sizing"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}
@@ -119,7 +119,7 @@ def test_inspect_imports_only_what_it_needs(words):
 
 # How many files of the package a command enters, at most, for a model of one constant scale. Who follows a line has to
 # open each of them: write a small function into the file of its subject, and import late what few models need.
-ENTERED = {"inspect": 104, "promote-scales": 119, "legalize": 141, "trt-legacy": 152}
+ENTERED = {"inspect": 84, "promote-scales": 95, "legalize": 117, "trt-legacy": 130}
 
 # What a command that writes does not use stays unloaded: rooms, or modules of them.
 UNUSED = {
@@ -139,14 +139,57 @@ def test_a_command_that_writes_loads_only_what_it_uses(command, tmp_path):
     assert [name for name in sorted(own) if f"{name}.".startswith(tuple(f"{prefix}." for prefix in unused))] == []
 
 
-OTHER_RUNTIMES = {f"targets.{name}" for name in ("described", "mnn", "ncnn", "opencv", "openvino", "tract", "tvm")}
+# The rules of other runtimes than TensorRT and onnxruntime, and what runs them: for who asks about one of them.
+FOREIGN = ("targets.foreign.", "runtimes.adapters.")
+BROKEN = FIXTURES / "broken" / "both_extents_aidge.onnx"
+NO_CUBIC = "This version of TensorRT does not support cubic interpolation!"
 
 
-def test_where_a_target_accepts_the_model_no_other_runtime_is_read_and_nothing_that_runs(tmp_path):
+def foreign_in(own: set[str]) -> list[str]:
+    return [name for name in sorted(own) if f"{name}.".startswith(FOREIGN)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "IN"),
+        ("inspect", "IN", "-v"),
+        ("promote-scales", "IN", "OUT"),
+        ("promote-scales", "IN", "OUT", "--for", "tensorrt"),
+        ("freeze-scales", "FED", "OUT", "--set", "scales=1,1,2,2"),
+        ("set", "IN", "OUT", "mode=linear"),
+        ("repair", "BROKEN", "OUT"),
+        ("legalize", "IN", "OUT", "--target", "tensorrt-8.0"),
+        ("trt-legacy", "IN", "OUT"),
+        ("opset", "IN", "OUT", "17"),
+        ("verify", "IN", "IN"),
+        ("diff", "IN", "FED"),
+        ("explain", NO_CUBIC),
+        ("explain", NO_CUBIC, "IN"),
+        ("check", "IN", "--target", "tensorrt-10"),
+    ],
+    ids=lambda words: " ".join(words[:1]),
+)
+def test_who_does_not_ask_about_another_runtime_loads_no_rules_of_one(words, tmp_path):
+    files = {"IN": SRCNN, "FED": tmp_path / "fed.onnx", "BROKEN": BROKEN, "OUT": tmp_path / "out.onnx"}
+    if "FED" in words:
+        resizefix.promote_scales(SRCNN, input_name="scales", verify=False).model.save(files["FED"])
+    own, _ = modules_of(*(str(files.get(word, word)) for word in words))
+    assert "OUT" not in words or files["OUT"].exists()
+    assert foreign_in(own) == []
+
+
+@pytest.mark.parametrize("words", [("check",), ("check", "--target", "qnn"), ("promote-scales", "--dry-run", "--json")])
+def test_who_asks_about_another_runtime_gets_its_rules(words):
+    own, _ = modules_of(*words, str(SRCNN))
+    assert "targets.foreign.described" in foreign_in(own)
+
+
+def test_where_a_target_accepts_the_model_nothing_runs(tmp_path):
     own, _, entered = walk_of("legalize", str(SRCNN), str(tmp_path / "out.onnx"), "--target", "tensorrt-10")
-    assert entered <= 94
+    assert entered <= 82
     assert "targets.tensorrt" in own  # the command has run
-    assert not own & {*OTHER_RUNTIMES, "document.splice", "runtimes.ort_session", "verification.engine"}
+    assert not own & {"document.splice", "runtimes.ort_session", "verification.engine"}
 
 
 def test_help_imports_neither_a_command_nor_what_reads_a_model():

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 import resizefix
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.external_data import references_in
-from resizefix.errors import UnreadableModelError
 from resizefix.interop import in_memory
 from resizefix.interop.in_memory import complete, filled, light_document
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interop.feed_file import assigned, read_arrays, read_feeds
 from resizefix.runtimes.inputs import TensorInput, as_stored
 

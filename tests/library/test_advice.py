@@ -8,9 +8,9 @@ from onnx_text import model
 
 import resizefix
 from resizefix.library import advice
-from resizefix.library.advice import AskedCall, advise, call_named
+from resizefix.library.advice import advise, call_named
 from resizefix.library.options import CHANGING, with_words
-from resizefix.library.result import Result, not_verified
+from resizefix.library.result import AskedCall, Result, not_verified
 from resizefix.outcome import Outcome, Status
 
 BOTH = ("--form", "factor", "--allow-coupled")

@@ -8,7 +8,7 @@ from fixture_models import DYNAMIC, FIXTURES, SRCNN
 from onnx import helper
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.outcome import Status
 
 EXPORT = FIXTURES / "computed_sizes_opset13.onnx"  # torch 2.13; its sizes are floor(1.5 x those of the input)

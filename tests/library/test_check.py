@@ -6,8 +6,8 @@ from live_parser import needs_tensorrt
 from onnx_text import model
 
 import resizefix
+from resizefix.diagnostics import UnreadableModelError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UnreadableModelError, UsageError
 from resizefix.library.check import Verdict, check, check_all
 from resizefix.runtimes import tensorrt as tensorrt_live
 from resizefix.runtimes.tensorrt import LiveError, LiveVerdict

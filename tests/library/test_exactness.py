@@ -7,7 +7,7 @@ import ort_runs
 import pytest
 
 import resizefix
-from resizefix.verification.bounds import half_units
+from resizefix.verification.compare import half_units
 
 # onnxruntime computes half precision in float32 between casts; a chain that reads the shape keeps a cast where it is.
 HALVES = onnx_text.model("""(float16[1,4,5] x) => (float16[] y)

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from ort_runs import opened
 
 import resizefix
-from resizefix.errors import RefusedError, ResizefixError, UsageError
+from resizefix.diagnostics import RefusedError, ResizefixError, UsageError
 from resizefix.runtimes.runtime import LiveUnavailable, Runtime, TimedModel, Timings
 from resizefix.runtimes.runtime_worker import take_turns
 

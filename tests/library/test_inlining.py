@@ -6,7 +6,7 @@ import pytest
 from ort_runs import run
 
 import resizefix
-from resizefix.errors import RefusedError
+from resizefix.diagnostics import RefusedError
 from resizefix.library.advice import call_named
 from resizefix.library.options import CHANGING, options_of
 from resizefix.library.result import VerificationFailedError

@@ -10,7 +10,7 @@ from following_shapes import IN_ATTRIBUTES, same_padded, unet, windows
 from size_networks import NEW, OLD, assert_follows, built, data_over_width, followed, grid, refused, run
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.input_sizes.sequences import readings
 from resizefix.outcome import Status
 

@@ -6,7 +6,7 @@ import pytest
 from onnx_text import model
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 
 
 def line(length, node="Conv <kernel_shape = [3], pads = [1, 1]> (x, w)"):

@@ -6,14 +6,13 @@ import pytest
 from fixture_models import FIXTURES
 
 import resizefix
-from resizefix.diagnostics import Diagnostic
-from resizefix.difference import Differences, TensorDifference
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.library import live as live_runtimes
 from resizefix.library.live import LiveProof, prove_live
 from resizefix.library.result import VerificationFailedError
 from resizefix.operations.sites import find_sites
+from resizefix.outcome import Differences, TensorDifference
 from resizefix.runtimes.runtime import Ending, LiveUnavailable, NodeAnswer
 from resizefix.targets.catalogue import target_named
 from resizefix.verification import verify

@@ -12,8 +12,8 @@ from onnx_text import model as model_of
 from ort_runs import run
 
 import resizefix
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.scopes import default_opset
-from resizefix.errors import RefusedError, UsageError
 from resizefix.library.result import VerificationFailedError
 from resizefix.opsets.newest import NEWEST_RAISED
 

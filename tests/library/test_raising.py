@@ -10,8 +10,8 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
-from resizefix.errors import RefusedError, UsageError
-from resizefix.library import preparation
+from resizefix.diagnostics import RefusedError, UsageError
+from resizefix.library import seam
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Status
 
@@ -65,7 +65,7 @@ def test_an_operator_that_cannot_be_raised_is_named(call):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_raise_that_changes_a_number_is_not_written(call, monkeypatch):
-    kept = preparation.raised
+    kept = seam.raised
 
     def wrong(document, opset):
         made = kept(document, opset)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import onnx_text
@@ -14,8 +16,8 @@ from onnx import TensorProto
 from shape_input_models import depth_anything, mask_decoder, matting
 
 import resizefix
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError, UsageError
 from resizefix.operations.integer_inputs import IntegerInput, deciding_floats, with_integer_inputs
 from resizefix.runtimes.tensorrt import LiveParser
 from resizefix.shapes.stored_shapes import ModelView
@@ -55,7 +57,7 @@ MODELS = {
 
 def made(before: onnx.ModelProto, denominator: int = 1) -> tuple[Document, Document, list[IntegerInput]]:
     document = Document.from_proto(before)
-    inputs = [IntegerInput(one, denominator) for one in deciding_floats(ModelView(document))]
+    inputs = [replace(one, denominator=denominator) for one in deciding_floats(ModelView(document))]
     return document, with_integer_inputs(document, inputs), inputs
 
 
@@ -198,7 +200,7 @@ def test_single_numbers_without_an_axis_are_verified() -> None:
 def test_a_slice_alone_is_reason_enough() -> None:
     result = resizefix.legalize(MODELS["sliced"], target="tensorrt-10", shape_inputs=True)
     assert result
-    assert result.integer_inputs[0].before.slices == ("cut",)
+    assert result.integer_inputs[0].slices == ("cut",)
 
 
 def test_a_refused_legalization_proposes_the_option_that_helps() -> None:

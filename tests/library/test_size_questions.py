@@ -10,7 +10,7 @@ from onnx import save
 from size_networks import NEW, OLD, assert_follows, built, called, run
 
 import resizefix
-from resizefix.errors import RefusedError
+from resizefix.diagnostics import RefusedError
 from resizefix.input_sizes.scalar_use import EVERY_FORM
 
 

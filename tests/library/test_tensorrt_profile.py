@@ -3,7 +3,7 @@
 import pytest
 from onnx_text import document
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.library.tensorrt_profile import Range, checked, planned
 from resizefix.runtimes.tensorrt import NetworkInput
 

@@ -11,7 +11,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.verification.verification import VerificationStatus
 
 ROOT = Path(__file__).parents[2]

@@ -3,9 +3,10 @@
 import numpy as np
 from onnx import TensorProto
 
+from resizefix.document.edits import Replacement
 from resizefix.document.text import node_text
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
-from resizefix.lowerings import Lowered, ResizeSpec
+from resizefix.lowerings import ResizeSpec
 from resizefix.lowerings.table import BY_NAME
 
 ROW = {lowering.name: lowering for lowering in BY_NAME.values()}
@@ -36,7 +37,7 @@ def by_sizes(interpolation: Interpolation, shape: tuple[int | None, ...], sizes:
     return ResizeSpec(interpolation, ExtentKind.SIZES, sizes, shape, TensorProto.FLOAT)
 
 
-def text(lowered: Lowered) -> list[str]:
+def text(lowered: Replacement) -> list[str]:
     """The nodes as ONNX text, without their names."""
     lines = []
     for node in lowered.nodes:
@@ -47,7 +48,7 @@ def text(lowered: Lowered) -> list[str]:
     return lines
 
 
-def build(name: str, subject: ResizeSpec, opset: int = 13) -> Lowered:
+def build(name: str, subject: ResizeSpec, opset: int = 13) -> Replacement:
     """The lowering of that name from `x` to `y`."""
     taken: set[str] = set()
 

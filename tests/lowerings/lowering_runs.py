@@ -12,8 +12,9 @@ from ort_runs import opened
 
 from resizefix.dialects.dialect import Operands, dialect_of
 from resizefix.dialects.write import write
+from resizefix.document.edits import Replacement
 from resizefix.interpolation import ExtentKind
-from resizefix.lowerings import Lowered, Lowering, ResizeSpec
+from resizefix.lowerings import Lowering, ResizeSpec
 
 ort.set_default_logger_severity(4)  # tf_half_pixel_for_nn is deprecated, and onnxruntime says so for every node
 
@@ -50,7 +51,7 @@ class Batch:
         self.inputs[x] = helper.make_tensor_value_info(x, subject.element_type, subject.shape)
         self.outputs.append(helper.make_tensor_value_info(y, subject.element_type, [None] * len(subject.axes)))
 
-    def add(self, lowering: Lowering, subject: ResizeSpec, x: str, y: str) -> Lowered:
+    def add(self, lowering: Lowering, subject: ResizeSpec, x: str, y: str) -> Replacement:
         lowered = lowering.build(subject, x=x, y=y, opset=self.opset, fresh=self.fresh)
         self.nodes += lowered.nodes
         self.constants += lowered.initializers
@@ -88,13 +89,13 @@ def native(subject: ResizeSpec, x: np.ndarray, opset: int = NEWEST) -> np.ndarra
     return batch.run({"x": x})["y"]
 
 
-def run(lowering: Lowering, subject: ResizeSpec, x: np.ndarray, opset: int) -> tuple[Lowered, np.ndarray]:
+def run(lowering: Lowering, subject: ResizeSpec, x: np.ndarray, opset: int) -> tuple[Replacement, np.ndarray]:
     batch = Batch(opset)
     lowered = batch.add(lowering, subject, "x", "y")
     return lowered, batch.run({"x": x})["y"]
 
 
-def difference(lowered: Lowered, got: np.ndarray, want: np.ndarray) -> str | None:
+def difference(lowered: Replacement, got: np.ndarray, want: np.ndarray) -> str | None:
     """None where `got` is as near to `want` as `lowered` promises; else what is wrong."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"{got.dtype}{got.shape}, not {want.dtype}{want.shape}"

@@ -12,10 +12,10 @@ import pytest
 from onnx import helper
 
 import resizefix
+from resizefix.diagnostics import RefusedError
+from resizefix.document.edits import Replacement
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
-from resizefix.lowerings.lowering import Lowered
 from resizefix.lowerings.matmul import lower_crop
 
 REGIONS = [(0.25, 0.25, 0.75, 0.75), (0, 0, 1, 1), (0.1, 0.6, 0.9, 0.2), (-0.2, 0, 0.5, 1.3), (0.5, 0.5, 0.5, 0.5)]
@@ -24,7 +24,7 @@ SIZES = [((32, 32), (14, 14)), ((7, 9), (3, 1)), ((16, 5), (50, 11)), ((8, 12), 
 
 def lowered(
     mode: str, size: tuple[int, int], out: tuple[int, int], region: tuple[float, ...], value: float = 0.0
-) -> Lowered:
+) -> Replacement:
     a = -0.75 if mode == "cubic" else None
     crop = CoordinateTransformationMode.TF_CROP_AND_RESIZE
     meaning = Interpolation(Mode(mode), crop, cubic_coeff_a=a, extrapolation_value=value)

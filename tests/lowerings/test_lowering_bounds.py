@@ -7,7 +7,7 @@ import pytest
 from lowering_cases import by_scales, cubic, linear
 from onnx import TensorProto
 
-from resizefix.equivalences.error_bound import UNIT, cubic_coefficients, gain, noise, slope
+from resizefix.equivalences.kernel_arithmetic import UNIT, cubic_coefficients, gain, noise, slope
 from resizefix.lowerings.lowering import drift, rounding
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lowering_runs import Batch, difference, native, run, sample
 from onnx import TensorProto, helper
 
-from resizefix.equivalences.error_bound import GROWS
+from resizefix.equivalences.kernel_arithmetic import GROWS
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS, ResizeSpec
 

@@ -8,8 +8,7 @@ from lowering_cases import ROW, build, by_scales, by_sizes, cubic, linear, neare
 from lowering_runs import difference, native, run, sample
 from onnx import TensorProto, numpy_helper
 
-from resizefix.equivalences.error_bound import GROWS
-from resizefix.equivalences.index_map import nearest_indices
+from resizefix.equivalences.kernel_arithmetic import GROWS, nearest_indices
 from resizefix.equivalences.resize_spec import Axis
 from resizefix.interpolation import CoordinateTransformationMode, Interpolation, Mode, NearestMode
 from resizefix.lowerings import LOWERINGS

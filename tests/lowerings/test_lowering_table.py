@@ -5,7 +5,7 @@ from lowering_cases import ROW, by_scales, by_sizes, cubic, linear, nearest
 from lowering_runs import Batch
 from onnx import TensorProto
 
-from resizefix.errors import RefusedError
+from resizefix.diagnostics import RefusedError
 from resizefix.lowerings import LOWERINGS, lower
 from resizefix.lowerings.table import BY_NAME, BY_TARGET, in_words, lowerings_for
 from resizefix.targets.catalogue import TARGETS, target_named
@@ -25,7 +25,7 @@ SUBJECTS = [
 
 
 def chosen(subject, opset=13, **more):
-    return next(lower(subject, x="x", y="y", opset=opset, fresh=Batch(opset).fresh, **more)).lowering
+    return next(lower(subject, x="x", y="y", opset=opset, fresh=Batch(opset).fresh, **more)).how
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_every_row_keeps_to_its_operators_and_to_fresh_names(opset):
             suggested = []
             fresh = lambda name, seen=suggested: seen.append(name) or f"fresh{len(seen)}"  # noqa: E731
             lowered = lowering.build(subject, x="x", y="y", opset=opset, fresh=fresh)
-            assert lowered.lowering == lowering.name
+            assert lowered.how == lowering.name
             assert {node.op_type for node in lowered.nodes} - {"Cast"} <= lowering.operators
             is_half = subject.element_type == TensorProto.FLOAT16
             assert any(node.op_type == "Cast" for node in lowered.nodes) == (lowering.computes and is_half)

@@ -8,8 +8,8 @@ from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
-from resizefix.errors import UnreadableModelError
 from resizefix.operations.diff import diff
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -8,9 +8,9 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, external_data_helper, helper, numpy_helper
 
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.document.document import Document
 from resizefix.document.payloads import THRESHOLD
-from resizefix.errors import UnreadableModelError
 from resizefix.operations.diff import diff
 
 SMALL, LARGE = 3, THRESHOLD // 4  # elements: in the proto, and left in the file

@@ -8,9 +8,9 @@ from ort_runs import run
 from resize_texts import BY_2, ONE, in_another_file, inputs, operators, refusal, resizing, statuses
 
 import resizefix
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
 from resizefix.document.values import dims_of
-from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.rewriter import Rewritten

@@ -7,7 +7,7 @@ from fixture_models import DYNAMIC, FIXTURES, SRCNN, UNET
 from onnx_text import model
 
 import resizefix
-from resizefix.errors import RefusedError, ResizefixError, UsageError
+from resizefix.diagnostics import RefusedError, ResizefixError, UsageError
 from resizefix.outcome import Status
 
 IMAGE = model(

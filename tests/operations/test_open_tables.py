@@ -7,7 +7,7 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
-from resizefix.errors import RefusedError
+from resizefix.diagnostics import RefusedError
 from resizefix.outcome import Status
 
 PICK = """

@@ -4,8 +4,8 @@ from onnx_text import document
 from resize_texts import BY_2, ONE, inputs, operators, refusal, resizing, statuses
 
 import resizefix
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.operations.freeze_scales import freeze_scales
 from resizefix.operations.promote_scales import promote_scales
 from resizefix.operations.sites import find_sites

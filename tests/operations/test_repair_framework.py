@@ -8,7 +8,7 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
-from resizefix.errors import RefusedError, ResizefixError
+from resizefix.diagnostics import RefusedError, ResizefixError
 from resizefix.library.repair import known_faults
 from resizefix.outcome import Status
 

@@ -7,7 +7,7 @@ from resize_texts import refusal
 from test_repair import SCALES, shape_of, small
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 
 LINEAR = 'y = Resize <mode = "linear"> (x, s)'
 

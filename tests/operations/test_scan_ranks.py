@@ -7,7 +7,7 @@ from resize_texts import in_another_file
 
 import resizefix
 from resizefix.document.document import Document
-from resizefix.operations.shapes_after import store_scan_ranks
+from resizefix.operations.rewriter import store_scan_ranks
 from resizefix.runtimes.ort_session import open_session
 from resizefix.shapes.axis_sizes import AxisSizes
 from resizefix.shapes.stored_shapes import ModelView

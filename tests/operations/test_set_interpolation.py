@@ -10,8 +10,8 @@ from onnx_text import model
 from resize_models import resize_model, run, sample
 
 import resizefix
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.operations.diff import diff
 from resizefix.outcome import Status
 

@@ -8,7 +8,7 @@ from fixture_models import UNET
 from onnx_text import model
 
 import resizefix
-from resizefix.errors import RefusedError
+from resizefix.diagnostics import RefusedError
 from resizefix.outcome import Status
 
 GRAPH = """(float[1, 3, H, W] x) => (float[A, B, C, D] y) <float[4] s = {1, 1, %s, %s}> {

@@ -3,8 +3,8 @@ import pytest
 from onnx_text import document
 from resize_texts import BY_2, ONE, X, resizing
 
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Mode, NearestMode
 from resizefix.operations.site import ReadSite
 from resizefix.operations.sites import _Finder, find_sites, select, sites_in

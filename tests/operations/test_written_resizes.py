@@ -8,10 +8,10 @@ from onnx_text import model
 from ort_runs import opened
 
 import resizefix
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.document.document import Document
-from resizefix.equivalences.index_map import nearest_indices
+from resizefix.equivalences.kernel_arithmetic import nearest_indices
 from resizefix.equivalences.resize_spec import ResizeSpec
-from resizefix.errors import RefusedError, UsageError
 from resizefix.interpolation import CoordinateTransformationMode as C
 from resizefix.interpolation import ExtentKind, Interpolation, Mode
 from resizefix.interpolation import NearestMode as N

@@ -4,7 +4,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 from opset_pair import assert_same, blockers_of, lowered, model_of, normal, operators
 
-from resizefix.errors import UnreadableModelError
+from resizefix.diagnostics import UnreadableModelError
 from resizefix.opsets.constants import constants_to_initializers
 from resizefix.opsets.lowering import downgrade
 

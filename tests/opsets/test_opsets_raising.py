@@ -8,8 +8,8 @@ import pytest
 from onnx import helper
 from opset_pair import run, same_bits
 
+from resizefix.diagnostics import RefusedError
 from resizefix.document.document import Document
-from resizefix.errors import RefusedError
 from resizefix.opsets.newest import NEWEST_RAISED as NEWEST
 from resizefix.opsets.raising import BODY_OPSETS, raised_to, why_not_raised
 from resizefix.opsets.raising_rows import ROWS, Raised

@@ -93,7 +93,7 @@ def test_the_fault_is_found_and_its_edit_removes_it(monkeypatch):
 
 
 def test_the_key_of_set_is_read_and_an_error_says_what_it_takes(monkeypatch):
-    from resizefix.errors import UsageError
+    from resizefix.diagnostics import UsageError
     from resizefix.operations import settings
 
     row = example("Add a key of `set`")["SHARPNESS"]
@@ -107,7 +107,7 @@ def test_the_option_is_typed_checked_and_explained(monkeypatch):
     import click
 
     from resizefix.cli.options import Subcommand
-    from resizefix.errors import UsageError
+    from resizefix.diagnostics import UsageError
     from resizefix.library import options
 
     monkeypatch.setattr(options, "OPTIONS", (*options.OPTIONS, example("Add an option")["MOST_CHANGED"]))

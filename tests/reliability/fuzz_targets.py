@@ -15,8 +15,8 @@ from pathlib import Path
 from hostile_names import raw_characters
 from onnx import ModelProto
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.library.check import check
 from resizefix.operations.diff import diff
 from resizefix.operations.freeze_scales import freeze_scales

@@ -13,7 +13,7 @@ from random_graphs_runs import Ran, Runner, baked, difference, holders, steps_ap
 # Relative to the outputs' largest value, in half precision also to what is resized: as much as the library
 # lets pass, and says.
 LOWERED = 1e-5  # other operators add in another order (library/seam.py)
-HALF = 2 * 2.0**-10  # two units in the last place (verification/bounds.py)
+HALF = 2 * 2.0**-10  # two units in the last place (verification/compare.py)
 # onnxruntime's shape inference against its own kernels (5 → 9), or branches of one If against each other: a constant
 # tells the inference what it did not know before, and the model is refused.
 CONTRADICTIONS = (

@@ -25,7 +25,7 @@ from ort_runs import opened
 from set_cases import DEFAULTS, NAMES, SYMMETRIC, Case, drawn
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 
 ort.set_default_logger_severity(4)
 

@@ -13,8 +13,8 @@ from exhaustive import EXHAUSTIVE
 from fuzz_mutation import mutated
 from fuzz_targets import TARGET_OF, folder
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
-from resizefix.errors import ResizefixError
 from resizefix.operations.sites import find_sites
 from resizefix.origins.classify import OriginKind
 

@@ -16,7 +16,7 @@ from hostile_models import model, resize, scales, value
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 
 IMAGE = (1, 4, 32, 32)
 LISTS = {

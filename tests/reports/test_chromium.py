@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from report_models import FED, PLAIN, document, many
 
-from resizefix.difference import Differences, TensorDifference
 from resizefix.document.document import Document
 from resizefix.operations.diff import diff
+from resizefix.outcome import Differences, TensorDifference
 from resizefix.reports.comparison import compare
 from resizefix.reports.html import diff_page, inspect_page
 from resizefix.reports.survey import Survey

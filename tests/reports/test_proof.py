@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from page_checks import check_page
 from report_models import FED, HOSTILE, PLAIN, document
 
-from resizefix.difference import Differences, TensorDifference
 from resizefix.operations.diff import diff
+from resizefix.outcome import Differences, TensorDifference
 from resizefix.reports import proof
 from resizefix.reports.comparison import compare
 from resizefix.reports.html import diff_page

@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from report_models import COMPUTED, FED, PLAIN, surveyed
 
-from resizefix.interpolation import CoordinateTransformationMode, ExtentKind, Interpolation, Mode
-from resizefix.operations.site import Extent
+from resizefix.interpolation import CoordinateTransformationMode, Extent, ExtentKind, Interpolation, Mode
 from resizefix.origins.classify import Origin, OriginKind
 from resizefix.printable import columns, shortened
 from resizefix.reports.wording import (

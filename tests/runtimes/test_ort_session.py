@@ -6,8 +6,8 @@ import onnx
 import onnx_text
 import pytest
 
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.runtimes.ort_session import (
     CannotLoadError,
     CannotRunError,

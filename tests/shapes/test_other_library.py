@@ -14,10 +14,10 @@ import pytest
 from fixture_models import FIXTURES
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument
 
+from resizefix.diagnostics import ResizefixError
 from resizefix.document.document import Document
 from resizefix.document.scopes import default_opset
 from resizefix.document.values import dims_of
-from resizefix.errors import ResizefixError
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.shapes.walk import OldSizesError, SizeFlow
 

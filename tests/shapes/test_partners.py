@@ -3,7 +3,7 @@
 import pytest
 from onnx_text import document
 
-from resizefix.errors import RefusedError
+from resizefix.diagnostics import RefusedError
 from resizefix.operations.sites import sites_in
 from resizefix.shapes.partners import Partners
 from resizefix.shapes.stored_shapes import ModelView

@@ -18,7 +18,7 @@ from resizefix.shapes import (
     reshape_row,
     window_rows,
 )
-from resizefix.shapes.number_reading import ConflictError, NumberReading, Numbers, UnknownSizesError
+from resizefix.shapes.inference import ConflictError, NumberReading, Numbers, UnknownSizesError
 
 OPSET = 17
 

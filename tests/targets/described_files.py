@@ -1,6 +1,6 @@
 """Targets that tests describe in a file."""
 
-from resizefix.targets.described import target_in
+from resizefix.targets.foreign.described import target_in
 
 HEAD = 'name = "mine"\ntitle = "Mine"\nsource = "a page"\n'
 RULE = f'{HEAD}[[rule]]\nname = "r"\nbecause = "b"\n'

@@ -11,13 +11,13 @@ from described_files import HEAD, RULE, rule, written
 from nodes import RESIZE_11, changed
 
 import resizefix
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.outcome import Status
 from resizefix.targets.catalogue import TARGETS, near_names, target_named
-from resizefix.targets.described import FOLDER, PROPERTIES, shipped, target_in, tomllib
-from resizefix.targets.described_conditions import CONDITIONS
-from resizefix.targets.described_schema import schema, template
+from resizefix.targets.foreign.described import FOLDER, PROPERTIES, shipped, target_in, tomllib
+from resizefix.targets.foreign.described_conditions import CONDITIONS
+from resizefix.targets.foreign.described_schema import schema, template
 
 ROOT = Path(__file__).parents[2]
 VALIDATOR = jsonschema.Draft202012Validator(schema())

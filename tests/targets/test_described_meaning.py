@@ -7,11 +7,11 @@ from described_files import HEAD, rule, written
 from nodes import RESIZE_10, RESIZE_11, SIZED_11, UPSAMPLE_9, changed
 from onnx import TensorProto
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.targets.catalogue import TARGETS, target_named
-from resizefix.targets.described_conditions import CONDITIONS
-from resizefix.targets.described_schema import template
 from resizefix.targets.facts import OperandSource, Roi
+from resizefix.targets.foreign.described_conditions import CONDITIONS
+from resizefix.targets.foreign.described_schema import template
 from resizefix.targets.target import Effect, judge
 
 OPEN = changed(RESIZE_11, input_shape=(None, 3, None, None), output_shape=None)

@@ -16,13 +16,13 @@ from case_facts import judged as judged_by
 import resizefix
 from benchmarks.runtime_cases import ANSWERS, rows
 from benchmarks.targets_agreement import COLUMNS, judged, with_facts
-from resizefix.equivalences.index_map import nearest_indices
+from resizefix.equivalences.kernel_arithmetic import nearest_indices
 from resizefix.interop import opened
 from resizefix.targets.catalogue import target_named
 from resizefix.targets.collect_facts import facts_of
-from resizefix.targets.deviations import by_ratio
 from resizefix.targets.facts import OperandSource
-from resizefix.targets.sampling import alike, resized, samples_alike, samplings
+from resizefix.targets.foreign.deviations import by_ratio
+from resizefix.targets.foreign.sampling import alike, resized, samples_alike, samplings
 
 CASES = rows(Path(__file__).with_name("runtimes.tsv"))
 ANSWERS.update({answer: answer for answer in ("fine", "different", "refused")})

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from nodes import NODES, RESIZE_11, changed
 from onnx import TensorProto
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interpolation import ExtentKind
 from resizefix.targets.catalogue import TARGETS, target_named
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts

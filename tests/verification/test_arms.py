@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from onnx_text import document
 
 from resizefix.runtimes.ort_session import open_session
-from resizefix.verification.arms import Watched, watched_copy
+from resizefix.verification.arms import watched_copy
+from resizefix.verification.engine import Watched
 
 NESTED = """(float[2] x, bool c, bool d, int64 n) => (y) {
     z = If(c) <

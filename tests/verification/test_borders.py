@@ -4,8 +4,8 @@ import numpy as np
 import onnx_text
 import pytest
 
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
 from resizefix.verification.signatures import Feeding, NotComparableError, common_inputs, output_names
 
 

@@ -9,7 +9,7 @@ import onnx.parser
 import pytest
 
 import resizefix
-from resizefix.errors import ResizefixError
+from resizefix.diagnostics import ResizefixError
 from resizefix.verification.engine import Engine
 from resizefix.verification.verification import VerificationStatus
 

@@ -4,8 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from resizefix.verification.bounds import FLOAT_BOUND, default_level_bounds, part, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import FLOAT_BOUND, compare, default_level_bounds, part, within
 
 
 def floats(*values: float) -> np.ndarray:

@@ -6,10 +6,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import resizefix
-from resizefix.difference import DYNAMIC_SIZE, ErrorBound
 from resizefix.library import seam
 from resizefix.library.result import VerificationFailedError
-from resizefix.verification.bounds import narrowed
+from resizefix.outcome import DYNAMIC_SIZE, ErrorBound
+from resizefix.verification.compare import narrowed
 
 CUBIC = """(float[1,1,h,w] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 3, 3}> { r = Resize <mode = "cubic",
 coordinate_transformation_mode = "half_pixel"> (x, , s) y = Neg (r) }"""

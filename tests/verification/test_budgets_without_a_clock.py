@@ -9,7 +9,8 @@ import pytest
 import resizefix
 from resizefix.runtimes.ort_session import open_session
 from resizefix.verification import pair
-from resizefix.verification.arms import Watched, watched_copy
+from resizefix.verification.arms import watched_copy
+from resizefix.verification.engine import Watched
 
 NETWORK = """(float[1,3,16,16] x) => (float[?,?,?,?] y) <float[4] s = {1, 1, 2, 2}> {
     a = Resize<mode = "nearest">(x, , s) b = Relu(a) c = Resize<mode = "linear">(b, , s) y = Neg(c) }"""

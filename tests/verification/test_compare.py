@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from onnx import TensorProto, helper
 
-from resizefix.difference import Differences
+from resizefix.outcome import Differences
 from resizefix.verification.compare import allclose, compare
 
 NAN, INF = math.nan, math.inf

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from resizefix.errors import RefusedError, UsageError
+from resizefix.diagnostics import RefusedError, UsageError
 from resizefix.runtimes.inputs import Dimension, InputKind, TensorInput
 from resizefix.verification.feeds import MOST_ELEMENTS, Feeder, TooLargeError, as_feed
 

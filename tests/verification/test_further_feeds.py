@@ -10,9 +10,10 @@ from onnx_text import document
 from resizefix.runtimes.inputs import InputKind, TensorInput
 from resizefix.runtimes.limits import Limits
 from resizefix.runtimes.ort_session import open_session
-from resizefix.verification.arms import Watched, watched_copy
+from resizefix.verification.arms import watched_copy
 from resizefix.verification.draws import Drawer
 from resizefix.verification.edges import Edges
+from resizefix.verification.engine import Watched
 from resizefix.verification.feed_rows import row
 from resizefix.verification.feeds import Feeder
 from resizefix.verification.fitting import MemoryBudget, fit_feeds

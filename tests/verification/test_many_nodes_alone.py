@@ -8,7 +8,8 @@ import pytest
 import resizefix
 from benchmarks.independent_resizes import independent_resizes
 from resizefix.document.document import Document
-from resizefix.operations.promote_scales import Promotion, promote_scales
+from resizefix.operations.promote_scales import promote_scales
+from resizefix.operations.rewriter import Rewritten
 from resizefix.operations.sites import find_sites
 from resizefix.runtimes.limits import Limits
 from resizefix.runtimes.ort_session import Session
@@ -20,12 +21,12 @@ from resizefix.verification.verification import Conditions, Verification
 unwrapped_load = Session._load
 
 
-def promoted(model: onnx.ModelProto) -> tuple[Document, Promotion]:
+def promoted(model: onnx.ModelProto) -> tuple[Document, Rewritten]:
     document = Document.from_proto(model)
     return document, promote_scales(document, find_sites(document))
 
 
-def verified(document: Document, made: Promotion, conditions: Conditions | None = None) -> Verification:
+def verified(document: Document, made: Rewritten, conditions: Conditions | None = None) -> Verification:
     return Prover(made.before, conditions or Conditions()).prove(made.after, made.inputs, {})
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import onnx_text
 import pytest
 
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import ErrorBound
 from resizefix.scope_path import MAIN, BodyName, ScopePath
-from resizefix.verification.bounds import moved_by_noise
 from resizefix.verification.engine import Engine
+from resizefix.verification.noise import moved_by_noise
 from resizefix.verification.verification import Conditions
 
 FEEDS = {"x": np.linspace(-1, 1, 64, dtype=np.float32).reshape(1, 1, 8, 8)}

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resizefix.difference import ErrorBound
 from resizefix.document.document import Document
+from resizefix.outcome import ErrorBound
 from resizefix.runtimes.ort_session import CannotRunError
 from resizefix.scope_path import MAIN
-from resizefix.verification.bounds import FLOAT_BOUND, allows
-from resizefix.verification.compare import compare, measured
+from resizefix.verification.compare import FLOAT_BOUND, allows, compare, measured
 from resizefix.verification.engine import Engine
 from resizefix.verification.trial import Point, Side, Trial, moved_by_optimising
 from resizefix.verification.verification import Conditions

@@ -8,9 +8,9 @@ import numpy as np
 import onnx_text
 import pytest
 
-from resizefix.difference import ErrorBound
+from resizefix.diagnostics import UsageError
 from resizefix.document.document import Document
-from resizefix.errors import UsageError
+from resizefix.outcome import ErrorBound
 from resizefix.verification.signatures import Feeding
 from resizefix.verification.verification import Conditions, Verification, VerificationStatus
 from resizefix.verification.verify import verify

@@ -8,10 +8,9 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
-from resizefix.diagnostics import Diagnostic
+from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.text import counted, each_of
-from resizefix.errors import UsageError
 from resizefix.input_sizes.experiments.coverage import require_covered
 from resizefix.input_sizes.experiments.image_experiments import Original, Picture
 from resizefix.input_sizes.experiments.images import require_each_alone, require_usual_move
@@ -22,8 +21,7 @@ from resizefix.input_sizes.refusal import refuse
 from resizefix.runtimes.inputs import Value
 from resizefix.runtimes.limits import BrokenOffError
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError, Session
-from resizefix.verification.bounds import relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, relative_bounds, within
 from resizefix.verification.engine import DifferenceError, Engine, run_of
 from resizefix.verification.plan import SizeStep
 from resizefix.verification.trial import AtDefault, Point, Side, Trial

@@ -11,8 +11,7 @@ from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
 from resizefix.input_sizes.experiments.image_experiments import Original, first_wrong
 from resizefix.input_sizes.refusal import KEEP, asked
-from resizefix.verification.bounds import relative_bounds, within
-from resizefix.verification.compare import compare
+from resizefix.verification.compare import compare, relative_bounds, within
 from resizefix.verification.engine import Engine
 
 _OTHER_ORDER = 1e-5  # what a formula that is worked out from the new numbers may differ by, relative to the largest

@@ -10,17 +10,17 @@ from onnx import NodeProto, helper
 
 from resizefix.document.document import Document
 from resizefix.document.edits import (
+    FreshNames,
+    NodeBuilder,
     add_initializer,
     insert_nodes,
     remove_attribute,
     remove_unread,
-    rename_symbols,
     set_input,
 )
-from resizefix.document.node_builder import FreshNames, NodeBuilder
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
-from resizefix.document.values import Dims
+from resizefix.document.values import Dims, rename_symbols
 from resizefix.input_sizes.boxes import ask_for_centres
 from resizefix.input_sizes.following import Following
 from resizefix.input_sizes.operands import Place

@@ -12,11 +12,10 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.document import Document
-from resizefix.document.edits import add_initializer, remove_unread, set_input, set_shape
-from resizefix.document.node_builder import FreshNames
+from resizefix.document.edits import FreshNames, add_initializer, remove_unread, set_input
 from resizefix.document.scopes import names_in
 from resizefix.document.text import node_text
-from resizefix.document.values import Array, Dims, dims_of
+from resizefix.document.values import Array, Dims, dims_of, set_shape
 from resizefix.document.view import View
 from resizefix.input_sizes.following import Following, FollowingNumbers
 from resizefix.input_sizes.input_axes import ImageInput

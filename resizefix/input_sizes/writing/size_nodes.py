@@ -11,7 +11,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder
 from resizefix.input_sizes.following import Following
 from resizefix.input_sizes.refusal import refuse
 from resizefix.shapes.expression import Computed, Dim, Expression, Number

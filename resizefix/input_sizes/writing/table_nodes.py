@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import numpy_helper
 
-from resizefix.document.node_builder import NodeBuilder
+from resizefix.document.edits import NodeBuilder
 from resizefix.input_sizes.following import Following
 from resizefix.input_sizes.positions import Positions
 from resizefix.input_sizes.refusal import refuse

@@ -3,8 +3,7 @@
 import pytest
 
 from resizefix.library.fix_trials import fed_words
-from resizefix.messages.fed_sizes import fed_sizes
-from resizefix.messages.pasted_text import speaker
+from resizefix.messages.pasted_text import fed_sizes, speaker
 
 
 def said(*axes):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import S, counts_from_the_front, lists_all_in_order, unentered
-from resizefix.targets.deviations import EXACT_ROUNDINGS, kept_is_sampled, old_resize, symmetric_ties
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, resized, samples_alike
+from resizefix.targets.foreign import sampled_otherwise as otherwise
+from resizefix.targets.foreign.deviations import EXACT_ROUNDINGS, kept_is_sampled, old_resize, symmetric_ties
+from resizefix.targets.foreign.sampling import Sampling, resized, samples_alike
+from resizefix.targets.shared_rules import S, counts_from_the_front, lists_all_in_order, unentered
 from resizefix.targets.target import Release, Rule, differs, targets_of
 
 _RELEASE = "tract 0.23.9"
@@ -172,11 +173,11 @@ TRACT = targets_of(
             "reads beyond the axis",
             source=_OPERATOR,
         ),
-        shared.whole_copies_are_sampled(kept_is_sampled, _corners, _one_pixel, _OLD).read_in(_OPERATOR),
-        shared.crop_is_not_computed(_is_whole),
-        shared.SYMMETRIC_TIES_DIFFER.read_in(_OPERATOR),
-        shared.ties_are_exact((_corners, _OLD, symmetric_ties)),
-        shared.integers_are_summed_otherwise(samples_copies=True),
+        otherwise.whole_copies_are_sampled(kept_is_sampled, _corners, _one_pixel, _OLD).read_in(_OPERATOR),
+        otherwise.crop_is_not_computed(_is_whole),
+        otherwise.SYMMETRIC_TIES_DIFFER.read_in(_OPERATOR),
+        otherwise.ties_are_exact((_corners, _OLD, symmetric_ties)),
+        otherwise.integers_are_summed_otherwise(samples_copies=True),
     ),
     source=f"measured on {_RELEASE}",
 )

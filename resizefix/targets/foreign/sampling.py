@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from resizefix.equivalences.index_map import Floats, Form, coordinates, nearest_indices
+from resizefix.equivalences.kernel_arithmetic import Floats, Form, coordinates, nearest_indices
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
 from resizefix.shapes.output_size import kernel_length, sampled_scale
 from resizefix.targets.facts import SiteFacts

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 from resize_runs import interpolate, run, scaled, sized
 
-from resizefix.difference import DYNAMIC_SIZE
-from resizefix.equivalences.error_bound import GROWS, spelling_bound
+from resizefix.equivalences.kernel_arithmetic import GROWS, spelling_bound
 from resizefix.equivalences.resize_spec import ResizeSpec
 from resizefix.equivalences.rules import HALF_PIXEL, HALF_PIXEL_SYMMETRIC, forms_of
 from resizefix.equivalences.table import rewrites
 from resizefix.interpolation import ExtentKind, Mode
+from resizefix.outcome import DYNAMIC_SIZE
 
 MODES = st.sampled_from([Mode.LINEAR, Mode.CUBIC])
 LENGTHS = st.one_of(st.integers(1, 64), st.integers(65, 3000), st.sampled_from([4095, 8191, 16_000, 20_000]))

@@ -1,11 +1,8 @@
 """Targets that a file describes: TOML with rows of plain conditions, read into the same rules as the measured targets.
 
 A rule is broken by a node for which `where` is known to hold and all of `needs` are known not to; without `needs`, by
-every node of `where`. With `computes`, it is broken where that changes a sample.
-
-What a device computes instead of what ONNX asks for, as a target's file states it.
-
-A `computes` table names the properties that differ; a node breaks the rule where that changes a sample.
+every node of `where`. A `computes` table names the properties in which the device differs from what ONNX asks for; a
+node breaks such a rule where that changes a sample.
 """
 
 from __future__ import annotations
@@ -21,12 +18,26 @@ from typing import Any, NamedTuple
 
 import onnx.defs
 
-from resizefix.errors import UsageError
+from resizefix.diagnostics import UsageError
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
-from resizefix.targets.described_conditions import CONDITIONS, FLAG, NUMBER, TYPES, ConditionKind, all_of, any_of
-from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, symmetric_ties, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Deviation, Sampling, by, resized, samples_alike
+from resizefix.targets.foreign.described_conditions import (
+    CONDITIONS,
+    FLAG,
+    NUMBER,
+    TYPES,
+    ConditionKind,
+    all_of,
+    any_of,
+)
+from resizefix.targets.foreign.deviations import (
+    BY_LENGTHS,
+    EXACT_ROUNDINGS,
+    by_ratio,
+    symmetric_ties,
+    without_antialias,
+)
+from resizefix.targets.foreign.sampling import Deviation, Sampling, by, resized, samples_alike
 from resizefix.targets.target import Effect, OperatorLimit, Rule, Target
 from resizefix.words import nearest
 

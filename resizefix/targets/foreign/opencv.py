@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import FED, STORED, S, lists_all_in_order, unentered
-from resizefix.targets.deviations import (
+from resizefix.targets.facts import Roi, SiteFacts
+from resizefix.targets.foreign import sampled_otherwise as otherwise
+from resizefix.targets.foreign.deviations import (
     BY_LENGTHS,
     EXACT_ROUNDINGS,
     by_ratio,
@@ -20,8 +21,7 @@ from resizefix.targets.deviations import (
     old_resize,
     without_antialias,
 )
-from resizefix.targets.facts import Roi, SiteFacts
-from resizefix.targets.sampling import (
+from resizefix.targets.foreign.sampling import (
     Rounding,
     Sampling,
     by,
@@ -32,6 +32,7 @@ from resizefix.targets.sampling import (
     resized,
     samples_alike,
 )
+from resizefix.targets.shared_rules import FED, STORED, S, lists_all_in_order, unentered
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
 
 _4 = "opencv 4.x, modules/dnn/src/onnx/onnx_importer.cpp and src/layers/resize_layer.cpp; measured on 4.14.0"
@@ -187,10 +188,10 @@ RULES = (
     *unentered("in function 'handleNode'", _MEASURED_5, {"Loop", "Scan"}, since="5"),
     shared.OPERANDS_COME_FIRST.saying("in function 'getBlob'").read_in(_MEASURED),
     shared.MODE_IS_WRITTEN.saying('this parser asks for ("Required argument "mode" not found into dictionary")'),
-    shared.OUTPUT_IS_NOT_EMPTY.saying("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(
+    otherwise.OUTPUT_IS_NOT_EMPTY.saying("getLayerShapesRecursively; 5.0.0 crashes", image_gives_samples).read_in(
         _MEASURED
     ),
-    shared.EMPTIES_SHORT_INPUTS.read_in(_MEASURED),
+    otherwise.EMPTIES_SHORT_INPUTS.read_in(_MEASURED),
     shared.EXTENT_IS_CONSTANT.saying(
         '; this importer takes constants alone ("layer_id.find(node_proto.input(i)) == layer_id.end()")',
         _is_constant,
@@ -316,8 +317,8 @@ RULES = (
         "read, and the shape is another",
         fix=f"{shared.TRANSPOSE}, or replace the node",
     ),
-    shared.OPEN_BATCH_OF_SIZES.saying("it stays as it is"),
-    shared.POLICY_IGNORED,
+    otherwise.OPEN_BATCH_OF_SIZES.saying("it stays as it is"),
+    otherwise.POLICY_IGNORED,
     differs(
         name="factors-in-shape-chains",
         holds=_has_whole_factors,
@@ -327,8 +328,8 @@ RULES = (
         "OpenCV 4.14.0 and 5.0.0",
         fix="fix the input's size, or replace the node",
     ),
-    shared.INTEGERS_ARE_ROUNDED.read_in(_MEASURED),
-    shared.antialias_ignored(),
+    otherwise.INTEGERS_ARE_ROUNDED.read_in(_MEASURED),
+    otherwise.antialias_ignored(),
     differs(
         name="nearest-mode-ignored",
         holds=samples_alike(_nearest_4),
@@ -336,7 +337,7 @@ RULES = (
         "up at ½, align_corners to the nearest, asymmetric (and no attribute) down",
         source=_4,
     ).only(until="4"),
-    shared.symmetric_is_asymmetric(_SYMMETRIC, (without_antialias,)).read_in(_4).only(until="4"),
+    otherwise.symmetric_is_asymmetric(_SYMMETRIC, (without_antialias,)).read_in(_4).only(until="4"),
     differs(
         name="tf-half-pixel-is-for-nearest",
         holds=samples_alike(_TF_LINEAR, after=(without_antialias,)),
@@ -352,15 +353,15 @@ RULES = (
         holds=samples_alike(_ONE_PIXEL, after=(without_antialias,)),
         because="pytorch_half_pixel is computed as half_pixel, which is another pixel where an output has length 1",
     ).only(until="4"),
-    shared.old_resize_is_half_pixel(_OLD_5).read_in(_5).only(since="5"),
-    shared.symmetric_is_asymmetric(_SYMMETRIC_5, (without_antialias,)).read_in(_5).only(since="5"),
+    otherwise.old_resize_is_half_pixel(_OLD_5).read_in(_5).only(since="5"),
+    otherwise.symmetric_is_asymmetric(_SYMMETRIC_5, (without_antialias,)).read_in(_5).only(since="5"),
     differs(
         name="ratio-instead-of-scales",
         holds=lambda f: f.mode == "nearest" or _by_scales_4(f),
         because="positions follow the two lengths instead of the scales {f.values}, and these differ",
         source=_4,
     ).only(until="4"),
-    shared.ratio_instead_of_scales(_BEFORE_5).read_in(_5).only(since="5"),
+    otherwise.ratio_instead_of_scales(_BEFORE_5).read_in(_5).only(since="5"),
     differs(
         name="ties-of-the-ratio",
         holds=lambda f: not f.is_static or _steps_alike_5(f),
@@ -376,11 +377,11 @@ RULES = (
         source=_LAYER_5,
         fix="fix the input's size, or replace the node",
     ).only(since="5"),
-    shared.factors_are_not_known(*_BEFORE_4, _nearest_4, by_ratio).read_in(_4).only(until="4"),
-    shared.factors_are_not_known(*_BEFORE_5, _by_step_5).read_in(_5).only(since="5"),
-    shared.kept_axes_are_sampled(shared.reads_on).read_in(_LAYER_5).only(since="5"),
-    shared.kept_axes_may_be_sampled(shared.reads_on).read_in(_LAYER_5).only(since="5"),
-    shared.FED_AXES.saying("their numbers are not read, and both stay as they are")
+    otherwise.factors_are_not_known(*_BEFORE_4, _nearest_4, by_ratio).read_in(_4).only(until="4"),
+    otherwise.factors_are_not_known(*_BEFORE_5, _by_step_5).read_in(_5).only(since="5"),
+    otherwise.kept_axes_are_sampled(otherwise.reads_on).read_in(_LAYER_5).only(since="5"),
+    otherwise.kept_axes_may_be_sampled(otherwise.reads_on).read_in(_LAYER_5).only(since="5"),
+    otherwise.FED_AXES.saying("their numbers are not read, and both stay as they are")
     .read_in(_MEASURED_5)
     .only(since="5"),
 )

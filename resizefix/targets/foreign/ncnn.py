@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import S, scales_images_alone, unentered
-from resizefix.targets.deviations import without_antialias, without_exclusion
 from resizefix.targets.facts import Roi, SiteFacts
-from resizefix.targets.sampling import (
+from resizefix.targets.foreign import sampled_otherwise as otherwise
+from resizefix.targets.foreign.deviations import without_antialias, without_exclusion
+from resizefix.targets.foreign.sampling import (
     Sampling,
     by,
     copied,
@@ -26,6 +26,7 @@ from resizefix.targets.sampling import (
     reads_between,
     samples_alike,
 )
+from resizefix.targets.shared_rules import S, scales_images_alone, unentered
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, noted, targets_of
 
 _RELEASE = "ncnn and pnnx 20261020"
@@ -79,7 +80,7 @@ NCNN = targets_of(
         *unentered("pnnx ends with a signal", _BODIES, {"If", "Loop", "Scan"}),
         shared.OPERANDS_COME_FIRST.saying("does not exist in the graph"),
         shared.DOMAIN_IS_EMPTY.saying("unexpected op_type Resize"),
-        shared.OUTPUT_IS_NOT_EMPTY.saying(
+        otherwise.OUTPUT_IS_NOT_EMPTY.saying(
             "out0 was not computed", holds=lambda f: f.rank not in (3, 4) or gives_samples(f)
         ),
         Rule(
@@ -152,12 +153,12 @@ NCNN = targets_of(
             because="it resizes nothing, and the converter leaves a net without a layer",
             fix="leave the node out",
         ),
-        shared.EMPTIES_SHORT_INPUTS,
-        shared.OPEN_BATCH_OF_SIZES.saying("another batch comes out").read_in(_PNNX),
-        shared.POLICY_IGNORED.read_in(_PNNX),
-        shared.antialias_ignored().read_in(_PNNX),
-        shared.exclusion_ignored((without_antialias,)).read_in(_PNNX),
-        shared.coefficient_fixed((without_antialias, without_exclusion)).read_in(_LAYER),
+        otherwise.EMPTIES_SHORT_INPUTS,
+        otherwise.OPEN_BATCH_OF_SIZES.saying("another batch comes out").read_in(_PNNX),
+        otherwise.POLICY_IGNORED.read_in(_PNNX),
+        otherwise.antialias_ignored().read_in(_PNNX),
+        otherwise.exclusion_ignored((without_antialias,)).read_in(_PNNX),
+        otherwise.coefficient_fixed((without_antialias, without_exclusion)).read_in(_LAYER),
         differs(
             name="cubic-copies-are-sampled",
             holds=lambda f: f.mode != "cubic" or _COPIES(f),
@@ -178,7 +179,7 @@ NCNN = targets_of(
             because="nearest is computed as asymmetric and floor, whatever the coordinates",
             source=f"{_PNNX}; {_LAYER}",
         ),
-        shared.factors_are_not_known(without_antialias, without_exclusion, _interpolated, _nearest).read_in(_LAYER),
+        otherwise.factors_are_not_known(without_antialias, without_exclusion, _interpolated, _nearest).read_in(_LAYER),
         noted(
             name="no-batch",
             holds=lambda f: f.input_shape is None or f.input_shape[:1] in ((), (1,), (None,)),

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 from onnx import TensorProto
 
-from resizefix.equivalences.index_map import Floats
+from resizefix.equivalences.kernel_arithmetic import Floats
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import FED, unentered
-from resizefix.targets.deviations import by_ratio, instead, old_resize, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import (
+from resizefix.targets.foreign import sampled_otherwise as otherwise
+from resizefix.targets.foreign.deviations import by_ratio, instead, old_resize, without_antialias, without_exclusion
+from resizefix.targets.foreign.sampling import (
     Positions,
     Sampling,
     by,
@@ -25,6 +25,7 @@ from resizefix.targets.sampling import (
     samples_alike,
     samplings,
 )
+from resizefix.targets.shared_rules import FED, unentered
 from resizefix.targets.target import OperatorLimit, Release, Rule, differs, targets_of
 
 _RELEASE = "MNN 3.6.1"
@@ -194,8 +195,8 @@ MNN = targets_of(
     (Release("", _RELEASE),),
     (
         *unentered("the converter writes no model", f"measured on {_RELEASE}", {"Scan"}),
-        shared.OUTPUT_IS_NOT_EMPTY.saying("Acquire buffer size = 0"),
-        shared.EMPTIES_SHORT_INPUTS,
+        otherwise.OUTPUT_IS_NOT_EMPTY.saying("Acquire buffer size = 0"),
+        otherwise.EMPTIES_SHORT_INPUTS,
         Rule(
             name="upsample-has-a-mode",
             holds=lambda f: not f.is_upsample or "mode" in f.attributes,
@@ -282,8 +283,8 @@ MNN = targets_of(
             source=_KERNEL,
             fix="half_pixel is the same where no output has length 1",
         ),
-        shared.kept_axes_are_sampled(copies=False).read_in(_KERNEL),
-        shared.kept_axes_may_be_sampled().read_in(_KERNEL),
+        otherwise.kept_axes_are_sampled(copies=False).read_in(_KERNEL),
+        otherwise.kept_axes_may_be_sampled().read_in(_KERNEL),
         differs(
             name="upsample-images-alone",
             holds=lambda f: not f.is_upsample or moves_images_alone(f),
@@ -319,20 +320,20 @@ MNN = targets_of(
             source=_SHAPE,
             fix=shared.EVERY_DIMENSION,
         ),
-        shared.POLICY_IGNORED.read_in(_CONVERTER),
+        otherwise.POLICY_IGNORED.read_in(_CONVERTER),
         differs(
             name="no-interpolated-integers",
             holds=lambda f: not _is_misread(f),
             because="the tensor is {f.type_name}: {f.mode} is computed as if it held floats, even of a copy",
             fix=shared.CAST,
         ),
-        shared.INTEGERS_ARE_ROUNDED,
-        shared.antialias_ignored().read_in(_CONVERTER),
-        shared.exclusion_ignored((without_antialias,)).read_in(_CONVERTER),
-        shared.whole_copies_are_sampled(*_COPYING).read_in(_KERNEL),
-        shared.coefficient_fixed(_BEFORE),
-        shared.symmetric_is_asymmetric(_SYMMETRIC, (without_antialias, without_exclusion)).read_in(_CONVERTER),
-        shared.old_resize_is_half_pixel(_OLD).read_in(_CONVERTER),
+        otherwise.INTEGERS_ARE_ROUNDED,
+        otherwise.antialias_ignored().read_in(_CONVERTER),
+        otherwise.exclusion_ignored((without_antialias,)).read_in(_CONVERTER),
+        otherwise.whole_copies_are_sampled(*_COPYING).read_in(_KERNEL),
+        otherwise.coefficient_fixed(_BEFORE),
+        otherwise.symmetric_is_asymmetric(_SYMMETRIC, (without_antialias, without_exclusion)).read_in(_CONVERTER),
+        otherwise.old_resize_is_half_pixel(_OLD).read_in(_CONVERTER),
         differs(
             name="nearest-mode-ignored",
             holds=samples_alike(_nearest),
@@ -360,9 +361,9 @@ MNN = targets_of(
             because="below coordinate 0, samples are read from 0 on, but the cubic weights are those below 0",
             source=_KERNEL,
         ),
-        shared.factors_are_not_known(*_BEFORE, _linear_without_a_mode, _nearest).read_in(_KERNEL),
-        shared.FED_AXES.saying(f"each that is resized {_COUNTS}").read_in(_DIMENSIONS),
-        shared.OPEN_BATCH_OF_SIZES.saying(f"it {_COUNTS}").read_in(_DIMENSIONS),
+        otherwise.factors_are_not_known(*_BEFORE, _linear_without_a_mode, _nearest).read_in(_KERNEL),
+        otherwise.FED_AXES.saying(f"each that is resized {_COUNTS}").read_in(_DIMENSIONS),
+        otherwise.OPEN_BATCH_OF_SIZES.saying(f"it {_COUNTS}").read_in(_DIMENSIONS),
     ),
     (
         OperatorLimit(frozenset({"ConvTranspose"}), f"measured on {_RELEASE}, another shape", ranks=frozenset({3})),

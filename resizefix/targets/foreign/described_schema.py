@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from resizefix.targets.described import EFFECTS, FOLDER, NAME, PROPERTIES, QUOTED
-from resizefix.targets.described_conditions import CONDITIONS, TYPES, ConditionKind
+from resizefix.targets.foreign.described import EFFECTS, FOLDER, NAME, PROPERTIES, QUOTED
+from resizefix.targets.foreign.described_conditions import CONDITIONS, TYPES, ConditionKind
 
 _TEXT = {"type": "string", "pattern": r"\S"}
 _NAME = {"type": "string", "pattern": f"^{NAME.pattern}$"}

@@ -6,10 +6,11 @@ import numpy as np
 
 from resizefix.shapes.output_size import kernel_length
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import unentered
-from resizefix.targets.deviations import old_upsample, without_antialias, without_exclusion
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, copied, moved_axes, resized, samples_alike
+from resizefix.targets.foreign import sampled_otherwise as otherwise
+from resizefix.targets.foreign.deviations import old_upsample, without_antialias, without_exclusion
+from resizefix.targets.foreign.sampling import Sampling, copied, moved_axes, resized, samples_alike
+from resizefix.targets.shared_rules import unentered
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _RELEASE = "OpenVINO 2026.4.1, CPU"
@@ -82,7 +83,7 @@ OPENVINO = targets_of(
             holds=lambda f: not f.is_open or not _resizes_batch(f),
             because="the batch or the channels of five axes are resized, and lengths are open: the output is empty",
         ),
-        shared.OPEN_BATCH_OF_SIZES.saying("the output is empty"),
+        otherwise.OPEN_BATCH_OF_SIZES.saying("the output is empty"),
         noted(
             name="short-inputs-are-copied",
             # Two samples stay two by a scale below 3/2; a single one is the same however it is read.
@@ -104,11 +105,11 @@ OPENVINO = targets_of(
             "{f.shown_input_shape}, and the output gets that length",
             fix="write sizes instead of scales",
         ),
-        shared.exclusion_ignored().read_in(_FRONTEND),
-        shared.antialias_ignored((without_exclusion,)).read_in(
+        otherwise.exclusion_ignored().read_in(_FRONTEND),
+        otherwise.antialias_ignored((without_exclusion,)).read_in(
             f"measured on {_RELEASE}; the frontend passes it on, linear_onnx and cubic do not read it"
         ),
-        shared.POLICY_IGNORED.read_in(_FRONTEND),
+        otherwise.POLICY_IGNORED.read_in(_FRONTEND),
         differs(
             name="upsample-nearest-is-half-pixel",
             holds=samples_alike(_UPSAMPLED),
@@ -123,10 +124,10 @@ OPENVINO = targets_of(
             source=_PLUGIN,
             fix="write 1 for that axis where a copy is meant; else replace the node",
         ),
-        shared.ties_are_exact((*_BEFORE, _UPSAMPLED, _copied)),
-        shared.INTEGERS_ARE_ROUNDED,
-        shared.factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied).read_in(_UPSAMPLE),
-        shared.FED_AXES.saying(
+        otherwise.ties_are_exact((*_BEFORE, _UPSAMPLED, _copied)),
+        otherwise.INTEGERS_ARE_ROUNDED,
+        otherwise.factors_are_not_known(*_BEFORE, _UPSAMPLED, _copied).read_in(_UPSAMPLE),
+        otherwise.FED_AXES.saying(
             "the batch, and the channels of a tensor with five axes, are not resized; fractional sizes are rounded "
             "another way"
         ),

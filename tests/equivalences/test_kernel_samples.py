@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from resize_runs import count_up, nearest, run, scaled
 
-from resizefix.equivalences.index_map import TIE_TOLERANCES, coordinates, nearest_indices, samples
+from resizefix.equivalences.kernel_arithmetic import TIE_TOLERANCES, coordinates, nearest_indices, samples
 from resizefix.equivalences.rules import forms_of
 from resizefix.interpolation import CoordinateTransformationMode, Mode, NearestMode
 from resizefix.shapes.output_size import kernel_length

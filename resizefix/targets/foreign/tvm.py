@@ -6,10 +6,11 @@ import numpy as np
 
 from resizefix.interpolation import CoordinateTransformationMode as Coordinates
 from resizefix.targets import shared_rules as shared
-from resizefix.targets.conditions import STORED, S, lists_all_in_order, scales_images_alone, unentered
-from resizefix.targets.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, without_antialias
 from resizefix.targets.facts import SiteFacts
-from resizefix.targets.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
+from resizefix.targets.foreign import sampled_otherwise as otherwise
+from resizefix.targets.foreign.deviations import BY_LENGTHS, EXACT_ROUNDINGS, by_ratio, without_antialias
+from resizefix.targets.foreign.sampling import Sampling, image_gives_samples, images_only, resized, samples_alike
+from resizefix.targets.shared_rules import STORED, S, lists_all_in_order, scales_images_alone, unentered
 from resizefix.targets.target import Release, Rule, differs, noted, targets_of
 
 _RELEASE = "TVM 0.27.0"
@@ -182,7 +183,7 @@ TVM = targets_of(
             because='tf_crop_and_resize multiplies by lengths that are open ("IntImm supports only int")',
             fix=shared.FIRST_CROP,
         ),
-        shared.OUTPUT_IS_NOT_EMPTY.saying("Divide by zero", holds=image_gives_samples),
+        otherwise.OUTPUT_IS_NOT_EMPTY.saying("Divide by zero", holds=image_gives_samples),
         Rule(
             name="coordinate-transformation-mode",
             holds=lambda f: f.coordinates != "half_pixel_symmetric",
@@ -191,10 +192,10 @@ TVM = targets_of(
             source=_KERNEL,
             fix=shared.WHERE_WHOLE,
         ),
-        shared.crop_is_not_computed(),
-        shared.kept_axes_are_sampled(shared.reads_on, copies=False).read_in(_KERNEL),
-        shared.kept_axes_may_be_sampled(shared.reads_on).read_in(_KERNEL),
-        shared.POLICY_IGNORED.read_in(_FRONTEND),
+        otherwise.crop_is_not_computed(),
+        otherwise.kept_axes_are_sampled(otherwise.reads_on, copies=False).read_in(_KERNEL),
+        otherwise.kept_axes_may_be_sampled(otherwise.reads_on).read_in(_KERNEL),
+        otherwise.POLICY_IGNORED.read_in(_FRONTEND),
         differs(
             name="image-axes-alone",
             holds=images_only,
@@ -202,8 +203,8 @@ TVM = targets_of(
             source=_FRONTEND,
             fix=f"{shared.TRANSPOSE}, or replace the node",
         ),
-        shared.OPEN_BATCH_OF_SIZES.saying("it stays as it is").read_in(_FRONTEND),
-        shared.antialias_ignored().read_in(_FRONTEND),
+        otherwise.OPEN_BATCH_OF_SIZES.saying("it stays as it is").read_in(_FRONTEND),
+        otherwise.antialias_ignored().read_in(_FRONTEND),
         differs(
             name="upsample-rounds-to-even",
             holds=samples_alike(_upsampled),
@@ -218,9 +219,9 @@ TVM = targets_of(
             "samples are read",
             source=_KERNEL,
         ),
-        shared.integers_are_summed_otherwise(),
-        shared.ratio_instead_of_scales((without_antialias, _upsampled, _nearest)).read_in(_KERNEL),
-        shared.factors_are_not_known(without_antialias, _upsampled, _nearest, by_ratio).read_in(_KERNEL),
+        otherwise.integers_are_summed_otherwise(),
+        otherwise.ratio_instead_of_scales((without_antialias, _upsampled, _nearest)).read_in(_KERNEL),
+        otherwise.factors_are_not_known(without_antialias, _upsampled, _nearest, by_ratio).read_in(_KERNEL),
     ),
     source=f"measured on {_RELEASE}",
 )

@@ -13,9 +13,9 @@ from onnx import TensorProto
 
 from resizefix.interpolation import CoordinateTransformationMode, NearestMode
 from resizefix.shapes.output_size import inference_length
-from resizefix.targets.conditions import counts_from_the_front, is_fed, is_power_of_two, output_sizes
 from resizefix.targets.facts import OperandSource, Roi, SiteFacts
-from resizefix.targets.sampling import is_resized, resized
+from resizefix.targets.foreign.sampling import is_resized, resized
+from resizefix.targets.shared_rules import counts_from_the_front, is_fed, is_power_of_two, output_sizes
 
 S = OperandSource
 

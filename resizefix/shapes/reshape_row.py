@@ -115,7 +115,7 @@ def dealt(n: NodeSizes, dims: DimList, lengths: list[int]) -> list[Dim]:
         while left and (
             need > 1 or (left[0].old == 1 and not taken) or (left[0].old == 1 < length and not one_follows)
         ):
-            if need == 1 and taken and _is_behind(n, left[0], length, lengths[place + 1 :]):
+            if need == 1 and taken and _is_behind(n, left, length, lengths[place + 1 :]):
                 break
             atom = left.pop(0)
             size = atom.old or 1
@@ -155,9 +155,13 @@ def _leading_ones(lengths: list[int]) -> int:
     return next((place for place, length in enumerate(lengths) if length != 1), len(lengths))
 
 
-def _is_behind(n: NodeSizes, atom: Dim, length: int, later: list[int]) -> bool:
-    """Whether what became 1 is a part of the next size and not of this one: both are the same in the file."""
-    return any(one > 1 for one in later) and n.joins_next(atom, length, math.prod(later))
+def _is_behind(n: NodeSizes, left: list[Dim], length: int, later: list[int]) -> bool:
+    """Whether what became 1 is a part of the next size and not of this one: both are the same in the file. The two
+    parts of a size that was divided before become one again."""
+    if all(one == 1 for one in later):
+        return False
+    pairs = ([n.sizes.resolve(part) for part in split.parts] for split in n.splits)
+    return left[:2] in list(pairs) or n.joins_next(left[0], length, math.prod(later))
 
 
 def _divided(n: NodeSizes, atom: Dim, outer: int, inner: int) -> tuple[Dim, Dim]:

@@ -8,7 +8,7 @@ another screen, the bars of a letterbox, the last pixel less half a stride.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container
 from fractions import Fraction
 
 import numpy as np
@@ -23,6 +23,8 @@ from resizefix.input_sizes.refusal import KEEP, asked
 from resizefix.input_sizes.scalar_use import USUAL, is_written
 from resizefix.input_sizes.taints import Taint, merged
 
+TaintOf = Callable[[int, int, str], Taint | None]
+"""What the operand of a node, by its index, at a position and of a name, is made of."""
 _SCALING, _SHIFTING = frozenset({"Mul", "Div"}), frozenset({"Add", "Sub", "Sum"})
 _BOUNDING = frozenset({"Clip", "Min", "Max"})
 _COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
@@ -41,10 +43,8 @@ _MADE_OF = (
 )
 
 
-def refuse_position_numbers(
-    flow: Flow, taints: Mapping[str, Taint], decided: Container[Place], steps: Container[Place]
-) -> None:
-    """Raises SizeRefusedError for the first node with such numbers. `taints` say what the values of each tensor are
+def refuse_position_numbers(flow: Flow, taint_of: TaintOf, decided: Container[Place], steps: Container[Place]) -> None:
+    """Raises SizeRefusedError for the first node with such numbers. `taint_of` says of an operand what its values are
     made of; numbers of `decided` follow or were asked for, those of `steps` are pixels."""
     sampling = _before_grids(flow)
     for index, node in enumerate(flow.nodes):
@@ -57,11 +57,14 @@ def refuse_position_numbers(
             continue
         for position, name in enumerate(node.input):
             place = Place(index, position)
-            taint = merged(taints.get(other) for other in node.input)
+            taint = merged(taint_of(index, at, other) for at, other in enumerate(node.input))
             also_whole = node.op_type in _SCALING or taint.is_index
             array = None if place in decided or place in steps else _numbers(flow, name, also_whole)
             if array is None or place in flow.operands.lists or _is_bias(flow, node, position):
                 continue
+            table = flow.operands.tables.get(place)
+            if table is not None and any(map(flow.sizes.varies, table.dims)):
+                continue  # the positions themselves
             if is_own(flow, node, node, array, decided):
                 continue
             is_compared = node.op_type in _COMPARING
@@ -95,8 +98,8 @@ def _is_count(node: NodeProto, array: Array) -> bool:
 
 def _is_bias(flow: Flow, node: NodeProto, position: int) -> bool:
     """Whether a layer, and not positions, made what the numbers are added to."""
-    makers = (flow.operands.maker(name) for at, name in enumerate(node.input) if at != position)
-    return node.op_type in _SHIFTING and any(maker is not None and maker.op_type in _LAYERS for maker in makers)
+    makers = [flow.operands.maker(name) for at, name in enumerate(node.input) if at != position]
+    return node.op_type in _SHIFTING and all(maker is not None and maker.op_type in _LAYERS for maker in makers)
 
 
 def _before_grids(flow: Flow) -> frozenset[int]:

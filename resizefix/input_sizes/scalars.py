@@ -51,7 +51,7 @@ def scalars(flow: Flow, tables: Mapping[Place, Table]) -> dict[Place, ScalarUse]
     found = search.found | search.plain.decide(search.found, search.doubtful)
     assume_sizes(flow, found, search.doubtful, search.mixed | search.plain.uncounted)
     loose_numbers(flow, found, search.doubtful, search.plain.pixels, search.numbers_read, search.taints, search.steps)
-    refuse_position_numbers(flow, search.taints, found, search.steps)
+    refuse_position_numbers(flow, search.of_input, found, search.steps)
     return found
 
 
@@ -71,7 +71,7 @@ class _ScalarSearch:
         if self._is_scalar_node(node):
             self.scalar_nodes.update(dict.fromkeys(node.output, index))
             return
-        taints = [self._of_input(index, position, name) for position, name in enumerate(node.input)]
+        taints = [self.of_input(index, position, name) for position, name in enumerate(node.input)]
         taint = merged(taints)
         taint.is_mixed |= node.op_type in _MIXING and self._meets_data(node, taints)
         if node.op_type == "Range" and node.output:
@@ -143,7 +143,8 @@ class _ScalarSearch:
         operands = self.flow.operands
         return operands.is_constant(name) and int(np.prod(operands.shape_of(name), dtype=object)) == 1
 
-    def _of_input(self, index: int, position: int, name: str) -> Taint | None:
+    def of_input(self, index: int, position: int, name: str) -> Taint | None:
+        """What an operand is made of."""
         table = self.tables.get(Place(index, position))
         return self.taints.get(name) if table is None else table_taint(self.sizes, table)
 

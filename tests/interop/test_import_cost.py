@@ -62,6 +62,7 @@ FOR_INSPECT = {
     "shapes": {"kept_names", "sizes", "dependents", "reading", "table", "walk"}
     | {"values", "inference", "stored_shapes", "output_size"}
     | {"model_types", "node_types", "value_types"}
+    | {"image_axes", "maps_alone"}
     | {"expression", "moving_values", "operand"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
@@ -144,9 +145,7 @@ def test_a_command_that_writes_loads_only_what_it_uses(command, tmp_path):
 BROKEN = FIXTURES / "broken" / "both_extents_aidge.onnx"
 NO_CUBIC = "This version of TensorRT does not support cubic interpolation!"
 # What runs other runtimes, and what another size of the input needs: for who asks for it.
-ASKED_FOR = ("runtimes.adapters.", "input_sizes.")
-# But for which axes are an image's, and whether its size alone is frozen.
-IMAGES = {"inspect": {"input_sizes.input_axes", "input_sizes.maps_alone"}, "explain": {"input_sizes.input_axes"}}
+ASKED_FOR = ("runtimes.adapters.", "input_sizes")
 
 
 def within(own: set[str], *rooms: str) -> set[str]:
@@ -187,7 +186,7 @@ def loaded_for(words: tuple[str, ...], tmp_path) -> set[str]:
 def test_who_asks_neither_for_a_run_in_another_runtime_nor_for_a_size_loads_nothing_of_them(words, tmp_path):
     own = loaded_for(words, tmp_path)
     assert {"document.document", "library.explain"} & own  # the command has run
-    assert within(own, *ASKED_FOR) <= IMAGES.get(words[0], set())
+    assert within(own, *ASKED_FOR) == set()
 
 
 @pytest.mark.parametrize(

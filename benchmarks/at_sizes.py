@@ -17,10 +17,10 @@ import onnx
 
 import resizefix
 from resizefix.diagnostics import ResizefixError
-from resizefix.input_sizes.input_axes import open_images
 from resizefix.library.result import VerificationFailedError
 from resizefix.outcome import Outcome, Status
 from resizefix.reports.sentences.operations import SENTENCES
+from resizefix.shapes.image_axes import open_images
 
 # What the refusal says after "its sizes" or "its scales", in any command.
 NO_CONSTANT = SENTENCES["operations.extent-not-constant"].partition("{value}")[2]

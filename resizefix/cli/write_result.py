@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from resizefix.outcome import Outcome
     from resizefix.reports.result_table import Made
     from resizefix.shapes.stored_shapes import ModelView
-    from resizefix.targets.target import Target
 
 
 _KEEPING_THE_MEANING = ("trt-legacy", "legalize")
@@ -250,23 +249,22 @@ def show_profile_of(result: Result, fields: Mapping[str, Any], out: str) -> None
         show_step(repairing(out))
 
 
-def _moved(model: str, result: Result, targets: Sequence[Target]) -> tuple[ModelView, ModelView, TargetsMoved]:
-    """The old model, the new one, and which of these targets accept the resizes of each."""
+def _moved(model: str, result: Result) -> tuple[ModelView, ModelView, TargetsMoved]:
+    """The old model, the new one, and which targets accept the resizes of each."""
     from resizefix.document.document import Document
     from resizefix.library.verdict import targets_moved
     from resizefix.shapes.stored_shapes import ModelView
 
     before, after = result.seen or (ModelView(Document.open(model)), ModelView(result.model))
-    return before, after, targets_moved(targets, before, after, result.outcomes, result.inputs)
+    return before, after, targets_moved(before, after, result.outcomes, result.inputs)
 
 
 def _made(model: str, result: Result, path: str | None, seconds: float) -> Made:
     """The new model and the old one; `path` is where the new one was written."""
     from resizefix.document.document import Document
     from resizefix.reports.result_table import Made, file_bytes
-    from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
-    before, after, moved = _moved(model, result, TENSORRT_TARGETS)
+    before, after, moved = _moved(model, result)
     written = None if path is None or path == DASH else file_bytes(path, Document.open(path))
     return Made(before, after, moved, (file_bytes(model, before.document), written), seconds)
 
@@ -286,15 +284,9 @@ def _fields(model: str, reached: _Reached, further: Answer | None) -> dict[str, 
         **({} if further is None else further.fields),
     }
     if "lost_targets" not in fields:  # which promote-scales tells by itself
-        fields["lost_targets"] = _lost(model, result) if reached.why is None else []
+        lost = _moved(model, result)[-1].lost if reached.why is None else ()
+        fields["lost_targets"] = [one.name for one in lost]
     return fields
-
-
-def _lost(model: str, result: Result) -> list[str]:
-    """Which of all targets accepted the resizes before, and do not now."""
-    from resizefix.targets.catalogue import TARGETS  # with the rules of all runtimes
-
-    return [target.name for target in _moved(model, result, TARGETS)[-1].lost]
 
 
 def why_not_changed(options: dict[str, Any], done: str, already: str) -> Callable[[Result], NotChanged]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import NodeProto
 
-from resizefix.input_sizes.input_axes import ImageInput
+from resizefix.shapes.image_axes import ImageInput
 from resizefix.shapes.stored_shapes import ModelView
 
 _LISTING = {

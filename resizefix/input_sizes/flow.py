@@ -9,7 +9,6 @@ from onnx import GraphProto, NodeProto, numpy_helper
 
 from resizefix.document.scopes import DEFAULT_DOMAINS, node_label, reads
 from resizefix.input_sizes.conventions import against, sentence_of
-from resizefix.input_sizes.input_axes import ImageInput
 from resizefix.input_sizes.node_reading import NodeReading
 from resizefix.input_sizes.operands import Place, SizedOperands
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, Assumed, Choices, args_of, asked, refuse
@@ -17,6 +16,7 @@ from resizefix.input_sizes.solver import Solver
 from resizefix.input_sizes.tables import may_be_grid
 from resizefix.scope_path import MAIN
 from resizefix.shapes.expression import Dim
+from resizefix.shapes.image_axes import ImageInput
 from resizefix.shapes.operand import MISFITS, attribute_of, value_of_node
 from resizefix.shapes.reading import DimList, MisfitError, Notes, UnknownRankError, axis_of
 from resizefix.shapes.sizes import Sizes

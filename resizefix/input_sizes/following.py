@@ -13,7 +13,6 @@ from resizefix.document.values import Array
 from resizefix.input_sizes.boxes import ask_for_centres, shares_that_stay, with_boxes
 from resizefix.input_sizes.decide import decide
 from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
-from resizefix.input_sizes.input_axes import ImageInput
 from resizefix.input_sizes.loose_positions import loose_positions
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.positions import Positions, may_be_learned, positions_in
@@ -26,6 +25,7 @@ from resizefix.input_sizes.tables import Grid, Joined, KnownTable, NoGridError, 
 from resizefix.input_sizes.unread_numbers import unread_numbers
 from resizefix.input_sizes.wide_families import in_wide_family
 from resizefix.shapes.expression import Dim
+from resizefix.shapes.image_axes import ImageInput
 from resizefix.shapes.operand import attribute_of
 from resizefix.shapes.output_size import kernel_length
 from resizefix.shapes.reading import AttributeUse

@@ -44,7 +44,7 @@ def proposed(_: AskedCall, outcome: Outcome) -> Iterable[Words]:
 
 def with_size(asked: AskedCall, _: Outcome) -> Iterable[Words]:
     """A size for the image inputs that leave theirs open."""
-    from resizefix.input_sizes.input_axes import open_images
+    from resizefix.shapes.image_axes import open_images
 
     images = [] if asked.options.get("size") is not None else open_images(asked.document.proto)
     if images:

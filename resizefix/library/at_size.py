@@ -10,11 +10,11 @@ from typing import Any
 from resizefix.diagnostics import Diagnostic, UsageError
 from resizefix.document.document import Document
 from resizefix.document.text import listed
-from resizefix.input_sizes.input_axes import asked_shapes, image_inputs, open_images
 from resizefix.input_sizes.refusal import SizeRefusedError
 from resizefix.input_sizes.writing.fixed import closed
 from resizefix.library import seam
 from resizefix.library.result import Resolution, Result, failed
+from resizefix.shapes.image_axes import asked_shapes, image_inputs, open_images
 from resizefix.verification.plan import Plan
 from resizefix.verification.verification import DEFAULTS, Verification, VerificationStatus, conditions
 

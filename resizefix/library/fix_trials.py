@@ -17,7 +17,6 @@ from resizefix.diagnostics import Diagnostic, ResizefixError
 from resizefix.document.document import Document
 from resizefix.faults.names import REUSED, known_names
 from resizefix.faults.table import faults_in
-from resizefix.input_sizes.input_axes import ImageInput, image_inputs
 from resizefix.interop import Model, opened
 from resizefix.interpolation import ExtentKind
 from resizefix.library.advice import call_named
@@ -32,6 +31,7 @@ from resizefix.operations.site import Site
 from resizefix.operations.sites import sites_in
 from resizefix.outcome import Status
 from resizefix.runtimes.inputs import model_inputs
+from resizefix.shapes.image_axes import ImageInput, image_inputs
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.targets.catalogue import target_named, targets_with
 from resizefix.targets.target import taken

@@ -20,7 +20,6 @@ from resizefix.diagnostics import Diagnostic, RefusedError, UsageError, option
 from resizefix.document.document import Document
 from resizefix.document.scopes import node_label
 from resizefix.document.values import Dims, dims_of
-from resizefix.input_sizes.input_axes import ImageInput, image_inputs, of_proportions
 from resizefix.input_sizes.questions import Question, proposal, questions
 from resizefix.input_sizes.refusal import KEEP, Assumed, Choices, SizeRefusedError, readings_of
 from resizefix.interop import opened
@@ -30,6 +29,7 @@ from resizefix.library.seam import never
 from resizefix.library.size_work import SizeWork
 from resizefix.outcome import Status
 from resizefix.runtimes.ort_session import CannotLoadError, CannotRunError
+from resizefix.shapes.image_axes import ImageInput, image_inputs, of_proportions
 from resizefix.verification.compare import compare
 from resizefix.verification.engine import Engine
 from resizefix.verification.verification import (

@@ -8,7 +8,7 @@ from onnx import ModelProto
 
 from resizefix.diagnostics import Diagnostic
 from resizefix.document.text import listed
-from resizefix.input_sizes.input_axes import ImageInput, batches_beside, images_beside, open_beside
+from resizefix.shapes.image_axes import ImageInput, batches_beside, images_beside, open_beside
 
 
 def inputs_that_stay(model: ModelProto, images: Sequence[ImageInput], asked: Container[str]) -> list[str]:

@@ -10,7 +10,7 @@ from resizefix.diagnostics import RefusedError, ResizefixError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from resizefix.input_sizes.input_axes import ImageInput
+    from resizefix.shapes.image_axes import ImageInput
     from resizefix.shapes.stored_shapes import ModelView
 
 _MOST_NODES = 600  # following sizes through more takes longer than the rest of `inspect`
@@ -45,7 +45,7 @@ class InputResolution(NamedTuple):
 
 def resolution_of(view: ModelView) -> InputResolution:
     """Look at the image input and at the constants that follow it, without running the model."""
-    from resizefix.input_sizes.input_axes import image_inputs
+    from resizefix.shapes.image_axes import image_inputs
 
     try:
         images = image_inputs(view.model, ())
@@ -57,7 +57,7 @@ def resolution_of(view: ModelView) -> InputResolution:
         return _behind_open_axes(view, images) or InputResolution(SizeFreedom.FREE, name, size)
     if len(view.model.graph.node) > _MOST_NODES:
         return InputResolution(SizeFreedom.FIXED, name, size)
-    from resizefix.input_sizes.maps_alone import is_maps_alone
+    from resizefix.shapes.maps_alone import is_maps_alone
 
     if len(old) == 2 and is_maps_alone(view, images[0]):
         return InputResolution(SizeFreedom.FROZEN, name, size)

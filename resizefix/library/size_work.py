@@ -14,7 +14,6 @@ from resizefix.document.text import counted, listed, node_text
 from resizefix.document.values import Dims, dims_of, rename_symbols
 from resizefix.input_sizes.declared import declared_size
 from resizefix.input_sizes.following import Following, FollowingNumbers, by_whole_strides, follow, trial_sizes
-from resizefix.input_sizes.input_axes import ImageInput, asked_shapes, image_inputs
 from resizefix.input_sizes.refusal import Assumed, Choices, SizeRefusedError
 from resizefix.input_sizes.writing.dynamic import made_dynamic
 from resizefix.input_sizes.writing.fixed import Resized, closed, resized
@@ -23,6 +22,7 @@ from resizefix.library.inputs_that_stay import inputs_that_stay
 from resizefix.library.result import Resolution, Result, skipped
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN
+from resizefix.shapes.image_axes import ImageInput, asked_shapes, image_inputs
 from resizefix.shapes.stored_shapes import ModelView
 from resizefix.verification.plan import Plan, SizeStep
 from resizefix.verification.verification import Conditions, Verification, VerificationStatus

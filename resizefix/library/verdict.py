@@ -110,17 +110,15 @@ class TargetsMoved(NamedTuple):
 
 
 def targets_moved(
-    targets: Sequence[Target],
-    before: ModelView,
-    after: ModelView,
-    outcomes: Sequence[Outcome] = (),
-    inputs: Sequence[PromotedInput] = (),
+    before: ModelView, after: ModelView, outcomes: Sequence[Outcome] = (), inputs: Sequence[PromotedInput] = ()
 ) -> TargetsMoved:
-    """What these targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
+    """What the targets say before and after, whatever was done; of a promotion, its `inputs` are given."""
+    from resizefix.targets.catalogue import TARGETS  # with the rules of all runtimes
+
     if inputs:
         kinds = _Kinds(before, after, outcomes, inputs)
-        return TargetsMoved(_accepting(kinds.before, targets), kinds.accepting(targets, kinds.integers), kinds)
-    was, now = (_accepting([facts for facts, _ in kinds_in(view)], targets) for view in (before, after))
+        return TargetsMoved(_accepting(kinds.before, TARGETS), kinds.accepting(TARGETS, kinds.integers), kinds)
+    was, now = (_accepting([facts for facts, _ in kinds_in(view)], TARGETS) for view in (before, after))
     return TargetsMoved(was, now)
 
 

@@ -67,7 +67,7 @@ def next_step(model: str, survey: Survey) -> NextStep | None:
         not fault.is_optional for surveyed in survey.sites for fault in surveyed.faults
     ):  # of which the report says what can be done
         return None
-    if not survey.sites or not _is_accepted(survey) or plans.mistakes_nodes(_MODERN):
+    if not survey.sites or _MODERN in survey.refusing or plans.mistakes_nodes(_MODERN):
         return None
     return NextStep(f"see the rules of {_MODERN}, which accepts them", ("check", operand(model), "--target", _MODERN))
 
@@ -180,12 +180,8 @@ def _freezing(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None
     return NextStep(f"make its {site.extent.kind.value} constant{', for example' if setting else ''}", words)
 
 
-def _is_accepted(survey: Survey) -> bool:
-    return any(target.name == _MODERN for target in survey.accepting_tensorrt)
-
-
 def _rewriting_for_modern(model: str, surveyed: Surveyed, survey: Survey) -> NextStep | None:
-    for verdict in surveyed.of_tensorrt:
+    for verdict in surveyed.verdicts:
         if verdict.target.name == _MODERN and not verdict.accepted:
             is_rewritable = survey.plans.is_rewritable(surveyed.site, verdict.target)
             return rewriting(model, _MODERN, [surveyed.site], 1) if is_rewritable else None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnx import ModelProto, TensorProto, TypeProto
 
-from resizefix.document.text import number_text
+from resizefix.document.text import counted, listed, number_text
 from resizefix.document.values import dims_in, dims_of, numbers_in
 from resizefix.interpolation import ExtentKind
 from resizefix.operations.site import Site
@@ -25,7 +25,7 @@ from resizefix.operations.sites import sites_in
 from resizefix.outcome import Outcome, Status
 from resizefix.printable import printable
 from resizefix.reports.screen import Table
-from resizefix.reports.wording import Standing, extent, meaning, operator, place, some_tensorrt, standing, tensor
+from resizefix.reports.wording import Standing, extent, few_targets, meaning, operator, place, standing, tensor
 from resizefix.shapes.stored_shapes import ModelView
 
 if TYPE_CHECKING:
@@ -155,8 +155,13 @@ def _tensor_rows(word: str, change: Made, old: dict[str, str], new: dict[str, st
 
 
 def _target_row(moved: TargetsMoved) -> tuple[str, str, str]:
-    """Which TensorRT accepts the resizes; the other runtimes are judged when somebody asks."""
-    return "accepted by", some_tensorrt(moved.before), f"{some_tensorrt(moved.after)}\nother runtimes: resizefix check"
+    """How many targets accept the resizes; those that did not before by name, the others are named by a warning."""
+    now = [str(len(moved.after))]
+    if moved.lost:
+        now.append(f"{len(moved.lost)} lost")
+    if moved.gained:
+        now.append(f"gained {listed(few_targets([target.name for target in moved.gained]))}")
+    return "accepted by", counted(len(moved.before), "target"), "\n".join([f"{now[0]} targets", *now[1:]])
 
 
 # As numpy calls them; inputs of other types need more than a line.

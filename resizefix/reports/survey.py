@@ -70,16 +70,6 @@ class Surveyed:
         return tuple(verdict.accepted for verdict in self.verdicts)
 
     @property
-    def of_tensorrt(self) -> tuple[Verdict, ...]:
-        """What each release of TensorRT says to it."""
-        return self.survey.of_tensorrt[self.site.index]
-
-    @property
-    def accepting_tensorrt(self) -> list[Target]:
-        """The releases of TensorRT that take it."""
-        return [verdict.target for verdict in self.of_tensorrt if verdict.accepted]
-
-    @property
     def refusing(self) -> list[str]:
         """The names of the targets that do not take it."""
         return [verdict.target.name for verdict in self.verdicts if not verdict.accepted]
@@ -135,28 +125,16 @@ class Survey:
 
     @cached_property
     def verdicts(self) -> list[tuple[Verdict, ...]]:
-        """Of each site, what every target says to it."""
-        from resizefix.targets.catalogue import TARGETS  # with the rules of all runtimes
-
-        return self._judged(self._targets or TARGETS)
-
-    @cached_property
-    def of_tensorrt(self) -> list[tuple[Verdict, ...]]:
-        """Of each site, what every release of TensorRT says to it."""
-        from resizefix.targets.tensorrt import TENSORRT_TARGETS
-
-        return self._judged(TENSORRT_TARGETS)
-
-    def _judged(self, targets: Sequence[Target]) -> list[tuple[Verdict, ...]]:
-        """Of each site, what these say to it; sites that differ in their names alone are judged once."""
+        """Of each site, what every target says to it; sites that differ in their names alone are judged once."""
         from resizefix.faults.table import not_loaded
         from resizefix.library.verdict import Verdict
+        from resizefix.targets.catalogue import TARGETS
         from resizefix.targets.collect_facts import kinds_in
         from resizefix.targets.target import judge
 
         verdicts: list[tuple[Verdict, ...]] = [()] * len(self.sites)
         for facts, places in kinds_in(self._view):
-            judged = [(target, judge(target, facts)) for target in targets]
+            judged = [(target, judge(target, facts)) for target in self._targets or TARGETS]
             for place in places:
                 label, faults = self.sites[place].site.label, self.sites[place].faults
                 verdicts[place] = tuple(
@@ -221,12 +199,6 @@ class Survey:
     def taken(self, number: int) -> int:
         """How many sites the target with this number takes."""
         return sum(surveyed.verdicts[number].accepted for surveyed in self.sites)
-
-    @property
-    def accepting_tensorrt(self) -> list[Target]:
-        """The releases of TensorRT that take every site."""
-        columns = zip(*self.of_tensorrt, strict=True)
-        return [column[0].target for column in columns if all(verdict.accepted for verdict in column)]
 
     @property
     def refusing(self) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from resizefix.document.text import counted
+from resizefix.document.text import counted, listed
 from resizefix.library.resolution import InputResolution, SizeFreedom
 from resizefix.printable import columns, printable
 from resizefix.reports.next_step import NextStep, next_step
@@ -22,6 +22,7 @@ from resizefix.reports.wording import (
     coupling_advice,
     extent,
     fault_text,
+    few_targets,
     grouped,
     is_the_same,
     meaning,
@@ -30,12 +31,11 @@ from resizefix.reports.wording import (
     origin,
     origin_kind,
     place,
+    runs_of_targets,
     some_of,
-    some_tensorrt,
     standing,
     tensor,
 )
-from resizefix.targets.tensorrt import TENSORRT_TARGETS
 
 if TYPE_CHECKING:
     from resizefix.operations.diff import Change
@@ -150,7 +150,8 @@ def _show_site(
     if verbose:
         out.below(f"reads {printable(site.input)} {tensor(site.input_dims, site.elem_type)}")
         out.below(f"makes {printable(site.output)} {tensor(site.output_dims, site.elem_type)}")
-        out.below(f"accepted by {some_tensorrt(surveyed.accepting_tensorrt)}")
+        refusing = surveyed.refusing
+        out.below(f"not accepted by {listed(runs_of_targets(refusing))}" if refusing else "accepted by every target")
 
 
 class _Remark(NamedTuple):
@@ -217,9 +218,11 @@ def _origin_of_all(origins: Sequence[Origin], labels: Sequence[str]) -> str:
 
 
 def _summary(survey: Survey) -> str:
-    text, accepting = f"{counted(len(survey.sites), 'resize')}, {survey.counts}; ", survey.accepting_tensorrt
-    reasons = "" if len(accepting) == len(TENSORRT_TARGETS) else "the reasons and "
-    return f"{text}accepted by {some_tensorrt(accepting)}; resizefix check gives {reasons}the other runtimes"
+    text = f"{counted(len(survey.sites), 'resize')}, {survey.counts}; "
+    refusing = survey.refusing
+    if not refusing:
+        return f"{text}accepted by every target"
+    return f"{text}not accepted by {listed(few_targets(refusing))}; resizefix check says why"
 
 
 def show_changes(changes: Sequence[Change], *, meaning_only: bool = False) -> None:

@@ -234,7 +234,7 @@ def show_written(path: str | None) -> None:
 
 
 def show_lost_targets(lost: Sequence[Target], accepting: Sequence[Target] | None = None) -> None:
-    """A warning where releases of TensorRT no longer accept the resizes; `accepting` would after `--for tensorrt`."""
+    """A warning where targets no longer accept the resizes; `accepting` are those that would, promoted for TensorRT."""
     if not lost:
         return
     out = screen(2)
@@ -249,9 +249,7 @@ def show_lost_targets(lost: Sequence[Target], accepting: Sequence[Target] | None
 
 
 def _named(targets: Sequence[Target]) -> str:
-    from resizefix.targets.tensorrt import TENSORRT_TARGETS
-
-    return listed(runs_of_targets([target.name for target in targets], TENSORRT_TARGETS))
+    return listed(runs_of_targets([target.name for target in targets]))
 
 
 def show_python(lines: Sequence[str]) -> None:

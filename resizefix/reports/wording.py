@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from onnx import TensorProto
 
-from resizefix.document.text import listed, number_text
+from resizefix.document.text import number_text
 from resizefix.document.values import Dims
 from resizefix.interpolation import Extent, Interpolation
 from resizefix.operations.site import Site
@@ -195,15 +195,6 @@ def few_targets(names: Sequence[str]) -> list[str]:
         return runs_of_targets(names)
     words = [word for run in runs[:_MOST_RUNS] for word in _of_run(run)]
     return [*words, f"{sum(map(len, runs[_MOST_RUNS:]))} more"]
-
-
-def some_tensorrt(accepting: Sequence[Target]) -> str:
-    """These releases of TensorRT, which accept something: `every TensorRT`, `tensorrt-8.5 to tensorrt-rtx`."""
-    from resizefix.targets.tensorrt import TENSORRT_TARGETS  # not for --json
-
-    if len(accepting) in (0, len(TENSORRT_TARGETS)):
-        return "every TensorRT" if accepting else "no TensorRT"
-    return listed(runs_of_targets([target.name for target in accepting], TENSORRT_TARGETS))
 
 
 def _runs(names: Sequence[str], among: Sequence[Target] = ()) -> list[list[str]]:

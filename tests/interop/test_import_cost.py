@@ -62,12 +62,15 @@ FOR_INSPECT = {
     "shapes": {"kept_names", "sizes", "dependents", "reading", "table", "walk"}
     | {"values", "inference", "stored_shapes", "output_size"}
     | {"model_types", "node_types", "value_types"}
+    | {"image_axes", "maps_alone"}
     | {"expression", "moving_values", "operand"}
     | {"cutting_rows", "elementwise_rows", "moving_rows", "reshape_row", "window_rows"},
     "targets": {"catalogue", "facts", "collect_facts", "onnxruntime_target", "target", "tensorrt"}
     | {"shared_rules"}
     | {"tensorrt_sampling"}
-    | {"met_tensors"},
+    | {"met_tensors"}
+    | {f"foreign{name}" for name in ("", ".described", ".described_conditions", ".deviations", ".sampling")}
+    | {f"foreign.{name}" for name in ("mnn", "ncnn", "opencv", "openvino", "sampled_otherwise", "tract", "tvm")},
     "verification": {"scale_points", "sizing"},
 }
 NOT_FOR_JSON = {"library.plans", "library.verdict", "reports.terminal", "reports.screen"}
@@ -119,7 +122,7 @@ def test_inspect_imports_only_what_it_needs(words):
 
 # How many files of the package a command enters, at most, for a model of one constant scale. Who follows a line has to
 # open each of them: write a small function into the file of its subject, and import late what few models need.
-ENTERED = {"inspect": 84, "promote-scales": 95, "legalize": 117, "trt-legacy": 130}
+ENTERED = {"inspect": 97, "promote-scales": 109, "legalize": 128, "trt-legacy": 141}
 
 # What a command that writes does not use stays unloaded: rooms, or modules of them.
 UNUSED = {
@@ -139,14 +142,24 @@ def test_a_command_that_writes_loads_only_what_it_uses(command, tmp_path):
     assert [name for name in sorted(own) if f"{name}.".startswith(tuple(f"{prefix}." for prefix in unused))] == []
 
 
-# The rules of other runtimes than TensorRT and onnxruntime, and what runs them: for who asks about one of them.
-FOREIGN = ("targets.foreign.", "runtimes.adapters.")
 BROKEN = FIXTURES / "broken" / "both_extents_aidge.onnx"
 NO_CUBIC = "This version of TensorRT does not support cubic interpolation!"
+# What runs other runtimes, and what another size of the input needs: for who asks for it.
+ASKED_FOR = ("runtimes.adapters.", "input_sizes")
 
 
-def foreign_in(own: set[str]) -> list[str]:
-    return [name for name in sorted(own) if f"{name}.".startswith(FOREIGN)]
+def within(own: set[str], *rooms: str) -> set[str]:
+    return {name for name in own if name.startswith(rooms)}
+
+
+def loaded_for(words: tuple[str, ...], tmp_path) -> set[str]:
+    """What a command loads; IN, FED and BROKEN among its words are models, OUT is a file that it must write."""
+    files = {"IN": SRCNN, "FED": tmp_path / "fed.onnx", "BROKEN": BROKEN, "OUT": tmp_path / "out.onnx"}
+    if "FED" in words:
+        resizefix.promote_scales(SRCNN, input_name="scales", verify=False).model.save(files["FED"])
+    own, _ = modules_of(*(str(files.get(word, word)) for word in words))
+    assert "OUT" not in words or files["OUT"].exists()
+    return own
 
 
 @pytest.mark.parametrize(
@@ -166,30 +179,46 @@ def foreign_in(own: set[str]) -> list[str]:
         ("diff", "IN", "FED"),
         ("explain", NO_CUBIC),
         ("explain", NO_CUBIC, "IN"),
+        ("check", "IN"),
+    ],
+    ids=lambda words: " ".join(words[:1]),
+)
+def test_who_asks_neither_for_a_run_in_another_runtime_nor_for_a_size_loads_nothing_of_them(words, tmp_path):
+    own = loaded_for(words, tmp_path)
+    assert {"document.document", "library.explain"} & own  # the command has run
+    assert within(own, *ASKED_FOR) == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "IN", "--json"),
+        ("verify", "IN", "IN"),
+        ("diff", "IN", "FED"),
+        ("explain", NO_CUBIC),
+        ("explain", NO_CUBIC, "IN"),
         ("check", "IN", "--target", "tensorrt-10"),
     ],
     ids=lambda words: " ".join(words[:1]),
 )
-def test_who_does_not_ask_about_another_runtime_loads_no_rules_of_one(words, tmp_path):
-    files = {"IN": SRCNN, "FED": tmp_path / "fed.onnx", "BROKEN": BROKEN, "OUT": tmp_path / "out.onnx"}
-    if "FED" in words:
-        resizefix.promote_scales(SRCNN, input_name="scales", verify=False).model.save(files["FED"])
-    own, _ = modules_of(*(str(files.get(word, word)) for word in words))
-    assert "OUT" not in words or files["OUT"].exists()
-    assert foreign_in(own) == []
+def test_who_is_told_nothing_of_other_runtimes_loads_no_rules_of_one(words, tmp_path):
+    assert within(loaded_for(words, tmp_path), "targets.foreign") == set()
 
 
-@pytest.mark.parametrize("words", [("check",), ("check", "--target", "qnn"), ("promote-scales", "--dry-run", "--json")])
-def test_who_asks_about_another_runtime_gets_its_rules(words):
+@pytest.mark.parametrize(
+    "words", [("inspect",), ("check",), ("check", "--target", "qnn"), ("promote-scales", "--dry-run", "--json")]
+)
+def test_who_is_told_of_other_runtimes_gets_their_rules(words):
     own, _ = modules_of(*words, str(SRCNN))
-    assert "targets.foreign.described" in foreign_in(own)
+    assert "targets.foreign.described" in own
 
 
-def test_where_a_target_accepts_the_model_nothing_runs(tmp_path):
+def test_where_a_target_accepts_the_model_no_other_runtime_is_read_and_nothing_that_runs(tmp_path):
     own, _, entered = walk_of("legalize", str(SRCNN), str(tmp_path / "out.onnx"), "--target", "tensorrt-10")
     assert entered <= 82
     assert "targets.tensorrt" in own  # the command has run
     assert not own & {"document.splice", "runtimes.ort_session", "verification.engine"}
+    assert within(own, "targets.foreign") == set()
 
 
 def test_help_imports_neither_a_command_nor_what_reads_a_model():

@@ -73,7 +73,7 @@ def test_the_answer_is_that_of_judging_and_promoting_every_node(name, options):
     model = models()[name]
     made = resizefix.promote_scales(model, verify=False, allow_coupled=True, on_refusal="return", **options)
     before, after = ModelView(Document.from_proto(model)), ModelView(Document.from_proto(made.model))
-    moved = targets_moved(TARGETS, before, after, made.outcomes, made.inputs)
+    moved = targets_moved(before, after, made.outcomes, made.inputs)
     assert (moved.lost, moved.kept_by_integers or []) == looked_at_whole(before, after, made.outcomes)
 
 
@@ -100,7 +100,7 @@ def test_a_large_model_is_not_promoted_for_tensorrt_as_well(monkeypatch):
         return promote_scales(document, *rest, **options)
 
     monkeypatch.setattr("resizefix.operations.promote_scales.promote_scales", seen)
-    moved = targets_moved(TARGETS, before, after, made.outcomes, made.inputs)
+    moved = targets_moved(before, after, made.outcomes, made.inputs)
     assert moved.lost
     assert moved.kept_by_integers is not None
     assert set(promoted) == {1}, "of two nodes that differ in their names alone, one by itself"

@@ -5,13 +5,13 @@ import pytest
 from size_networks import OLD, built, dense
 
 from resizefix.input_sizes.following import follow
-from resizefix.input_sizes.input_axes import image_inputs
-from resizefix.input_sizes.maps_alone import is_maps_alone
 from resizefix.input_sizes.refusal import Choices
 from resizefix.interop import opened
 from resizefix.library.resolution import SizeFreedom, resolution_of
 from resizefix.reports.json import resolution_json
 from resizefix.reports.terminal import resolution_line
+from resizefix.shapes.image_axes import image_inputs
+from resizefix.shapes.maps_alone import is_maps_alone
 from resizefix.shapes.stored_shapes import ModelView
 
 

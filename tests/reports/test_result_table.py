@@ -44,8 +44,7 @@ def test_a_promotion_shows_node_input_size_targets_and_time(call, tmp_path):
     assert table[2] == ["scales 1×1×3×3, float", "scales fed by an input, float"]
     assert ["input scales", "float 4"] in table
     assert ["file size", size_text(SRCNN.stat().st_size), size_text((tmp_path / "o.onnx").stat().st_size)] in table
-    assert ["accepted by", "tensorrt-8.5 to tensorrt-rtx", "no TensorRT"] in table
-    assert ["other runtimes: resizefix check"] in table
+    assert ["accepted by", "12 targets", "4 targets"] in table
     assert table[-1][0] == "time"
 
 
@@ -53,7 +52,7 @@ def test_nodes_that_are_replaced_show_the_operators_that_took_their_place(call, 
     _, out, _ = call("legalize", SRCNN, tmp_path / "o.onnx", "--target", "tensorrt-8.0")
     table = rows(out)
     assert ["/Resize", "Resize-11 cubic half_pixel", "2 MatMul"] in table
-    assert ["accepted by", "tensorrt-8.5 to tensorrt-rtx", "every TensorRT"] in table
+    assert any(row[0].startswith("gained tensorrt-5.0 to tensorrt-8.4") for row in table)
 
 
 def test_nothing_is_compared_where_nothing_changed_and_json_has_no_table(call, tmp_path):

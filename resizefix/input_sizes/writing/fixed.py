@@ -18,11 +18,11 @@ from resizefix.document.text import node_text
 from resizefix.document.values import Array, Dims, dims_of, set_shape
 from resizefix.document.view import View
 from resizefix.input_sizes.following import Following, FollowingNumbers
-from resizefix.input_sizes.input_axes import ImageInput
 from resizefix.input_sizes.operands import Place
 from resizefix.outcome import Outcome, Status
 from resizefix.scope_path import MAIN, Key
 from resizefix.shapes.expression import Dim
+from resizefix.shapes.image_axes import ImageInput
 from resizefix.shapes.stored_shapes import rederive
 
 

@@ -1,1 +1,1 @@
-"""Rules of the runtimes besides TensorRT and onnxruntime, loaded only where somebody asks about one of them."""
+"""Rules of the runtimes besides TensorRT and onnxruntime: tables of what was measured, and files of devices."""

@@ -8,8 +8,8 @@ from resizefix.diagnostics import RefusedError
 from resizefix.dialects.dialect import RESIZES, dialect_of
 from resizefix.dialects.read import read
 from resizefix.document.scopes import is_operator
-from resizefix.input_sizes.input_axes import ImageInput
 from resizefix.scope_path import MAIN
+from resizefix.shapes.image_axes import ImageInput
 from resizefix.shapes.stored_shapes import ModelView
 
 _CHANNELS_FIRST = {"batch": 0, "height": 2, "width": 3}
@@ -22,7 +22,7 @@ _OF_RESIZE = frozenset(
 
 
 def is_maps_alone(view: ModelView, image: ImageInput) -> bool:
-    """Whether `follow` finds nothing in a model whose image has this fixed size."""
+    """Whether no number of a model follows its image, which has this fixed size."""
     model, graph = view.model, view.model.graph
     # tf2onnx writes the pads that "SAME" makes of a size as numbers.
     if len(graph.input) != 1 or model.functions or model.producer_name == "tf2onnx":

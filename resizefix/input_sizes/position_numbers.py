@@ -129,10 +129,16 @@ def _are_usual(flow: Flow, node: NodeProto, array: Array, taint: Taint) -> bool:
         return all(number <= most and number == int(number) for number in others)
     if taint.is_index and node.op_type == "Mul":
         return all(number in (0, 1) or number in strides for number in numbers)
-    sizes = _moving(flow) - strides
-    return not apart and all(
-        _is_usual_factor(number, array.dtype, strides, sizes, taint.is_share) for number in set(numbers)
+    sizes, waves = _moving(flow) - strides, array.size > 1 and _becomes_waves(flow, node)
+    return (waves or not apart) and all(
+        _is_usual_factor(number, array.dtype, strides, sizes, taint.is_share or waves) for number in set(numbers)
     )
+
+
+def _becomes_waves(flow: Flow, node: NodeProto) -> bool:
+    """Whether sines or cosines are taken of the products: several factors are frequencies."""
+    readers = flow.operands.readers(node.output[0])
+    return bool(readers) and all(reader.op_type in ("Sin", "Cos") for reader in readers)
 
 
 def _moving(flow: Flow) -> set[float]:

@@ -216,8 +216,10 @@ def _one_off_a_share(flow: Flow) -> None:
     """A resize to sizes of the file which are a usual share or multiple of the map, or one more or less, where one side
     alone changes and so no other rule has asked."""
     for use in flow.resizes:
-        held = [(before.old or 0, after.old or 0) for axis, before, after in use.axes if (use.label, axis) in flow.kept]
-        moves = any(flow.sizes.varies(before) for axis, before, _ in use.axes if (use.label, axis) in flow.kept)
+        kept = [(before, after) for axis, before, after in use.axes if (use.label, axis) in flow.kept]
+        kept = [pair for pair in kept if not flow.sizes.follows(pair[0], "batch")]
+        held = [(before.old or 0, after.old or 0) for before, after in kept]
+        moves = any(flow.sizes.varies(before) for before, _ in kept)
         off = [{share for share, more in _ONE_OFF if int(old * share) + more == new > _SMALL} for old, new in held]
         rounded = [{share for share in _ROUNDED_SHARES if abs(old * share - new) < 1 < new} for old, new in held]
         off = [one | other for one, other in zip(off, rounded, strict=True)] if len(held) > 1 else off

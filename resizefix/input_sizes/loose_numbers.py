@@ -226,8 +226,8 @@ def _sizes_near(flow: Flow, node: NodeProto) -> list[Dim]:
         dims = [sizes.resolve(dim) for dim in flow.dims.get(name) or ()]
         near += [dim for dim in dims if sizes.varies(dim)]
         maps += [pair for pair in pairwise(dims) if any(map(sizes.varies, pair))]
-    if not near and not any(map(flow.is_moving, node.input)):
-        return []
+    if not near and not flow.kept and not any(map(flow.is_moving, node.input)):
+        return []  # behind a resize to a size of its own, positions move nothing and meet the map later
     lines = {name: sizes.const(old) for name in ("height", "width") if (old := image.old(name)) is not None}
     lines |= {str(side.data): side for side in sizes.sides}
     whole = [tuple(lines.values())] if len(lines) == 2 else []

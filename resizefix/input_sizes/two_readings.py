@@ -216,8 +216,9 @@ def _one_off_a_share(flow: Flow) -> None:
     """A resize to sizes of the file which are a usual share or multiple of the map, or one more or less, where one side
     alone changes and so no other rule has asked."""
     for use in flow.resizes:
-        kept = [(before, after) for axis, before, after in use.axes if (use.label, axis) in flow.kept]
-        kept = [pair for pair in kept if not flow.sizes.follows(pair[0], "batch")]
+        if any(axis == 0 and before.old != after.old for axis, before, after in use.axes):
+            continue  # the file says another batch than it has: that is looked at first
+        kept = [(before, after) for axis, before, after in use.axes if axis and (use.label, axis) in flow.kept]
         held = [(before.old or 0, after.old or 0) for before, after in kept]
         moves = any(flow.sizes.varies(before) for before, _ in kept)
         off = [{share for share, more in _ONE_OFF if int(old * share) + more == new > _SMALL} for old, new in held]

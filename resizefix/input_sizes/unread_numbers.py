@@ -96,7 +96,8 @@ def _refuse_beside_operands(flow: Flow) -> None:
         if flow.keeps(label) or not any(map(flow.is_moving, node.input)):
             continue
         numbers = [attribute_of(node, name) for name in names]
-        filled = flow.operands.array(node.input[2]) if node.op_type == "Pad" and len(node.input) > 2 else None
+        name = node.input[2] if node.op_type == "Pad" and len(node.input) > 2 else ""
+        filled = flow.operands.array(name) if name and flow.operands.is_constant(name) else None
         numbers += [] if filled is None or filled.size != 1 else [filled.item()]
         for number in numbers:
             array = np.array([0 if number is None else number], np.float32)

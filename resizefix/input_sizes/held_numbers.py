@@ -6,6 +6,7 @@ the image's size, a grid for each of its samples.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import Flow
@@ -52,13 +53,14 @@ def _cut(flow: Flow) -> Iterator[_Held]:
 
 
 def _resized(flow: Flow) -> Iterator[_Held]:
-    """Resizes to the size that the image has."""
-    sides = {str(side.data): side for side in flow.sizes.sides}
-    for use in flow.resizes:
-        after = [flow.sizes.fixed(dim) for _, _, dim in use.axes]
-        image = [flow.images[0].old(name) for name in ("height", "width")]
-        if sides and after == image and not use.is_scale:
-            yield use.label, after, "origins.input-size-resize-held", {"sizes": after}
+    """Resizes to the size that the image has, or a map that follows it."""
+    image = tuple(flow.images[0].old(name) for name in ("height", "width"))
+    pairs = (pairwise(dims) for dims in flow.dims.values() if dims)
+    maps = {(one.old, other.old) for few in pairs for one, other in few if flow.sizes.are_sides(one, other)}
+    for use in flow.resizes if flow.sizes.sides else ():
+        after = tuple(flow.sizes.fixed(dim) for axis, _, dim in use.axes if axis)
+        if not use.is_scale and after in {image, *maps}:
+            yield use.label, list(after), "origins.input-size-resize-held", {"sizes": list(after)}
 
 
 def _sampled(flow: Flow) -> Iterator[_Held]:

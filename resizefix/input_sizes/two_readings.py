@@ -127,7 +127,7 @@ def _blocks_that_follow(flow: Flow) -> None:
         outer, inner = split.parts
         held = flow.sizes.fixed(outer) is not None and flow.sizes.varies(inner) and (inner.old or 0) > 1
         small = 2 * (inner.old or 0) < (outer.old or 0)
-        if held and small and split.node not in flow.conventional and flow.choices.of(split.node) is None:
+        if held and small and flow.choices.of(split.node) is None:
             said = {"whole": split.whole.old, "outer": outer.old, "inner": inner.old}
             raise refuse(split.node, "origins.input-size-split", **said)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from resizefix.diagnostics import Diagnostic, ResizefixError, code_of
 from resizefix.document.document import Document
+from resizefix.document.scopes import default_opset
 from resizefix.library.options import call_of, with_words, words_as_options
 from resizefix.library.result import AskedCall
 from resizefix.outcome import Outcome, Status
@@ -102,6 +103,7 @@ def _attempt(call: Callable[..., Result[Any]], command: str, asked: AskedCall, w
 
 
 _COUPLED = ("library.coupled", "library.coupled-together")
+_FIRST_WITH_SIZES = 11
 _SET: tuple[tuple[str, ...], ...] = ((), ("--opset", "11"), ("--allow-inexact",), ("--opset", "11", "--allow-inexact"))
 
 
@@ -125,9 +127,12 @@ def _with_command(refused: Outcome, words: tuple[str, ...]) -> Outcome:
 def _by_partner(document: Document, indices: Collection[int]) -> Iterable[tuple[int, tuple[str, ...]]]:
     """The nodes that `set sizes=partner` changes, with the command."""
     left = set(indices)
+    is_new = default_opset(document.proto.opset_import, fallback=1) >= _FIRST_WITH_SIZES
     for words in _SET:
         if not left:
             return
+        if is_new and "--opset" in words:
+            continue  # the same again
         for index in sorted(left & _changed(document, words).keys()):
             left.discard(index)
             yield index, ("set", "IN", "OUT", "sizes=partner", *words)

@@ -65,11 +65,12 @@ class _Request(NamedTuple):
 
 def _set_extent(document: Document, settings: Settings, asked: _Request) -> Result[Document]:
     """The selected nodes with the extent of `settings`. Raises UsageError, VerificationFailedError."""
-    given = find_sites(document)
+    view = ModelView(document)
+    given = sites_in(view)
     indices = asked.indices(given)
     base = raised(document, asked.opset)
-    view = ModelView(base)
-    sites = [site for site in sites_in(view) if site.index in indices]
+    view = view if base is document else ModelView(base)
+    sites = [site for site in (given if base is document else sites_in(view)) if site.index in indices]
     fed = read_feeds(asked.feed, model_inputs(document.proto))
     if fed.paths:
         raise UsageError("library.extent-measures-nothing")

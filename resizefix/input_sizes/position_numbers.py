@@ -93,7 +93,7 @@ def _is_count(node: NodeProto, array: Array) -> bool:
         return number > USUAL
     if node.op_type == "Mul":
         number = 1 / number if number else 0.0
-    return node.op_type in _SCALING and number > _SMALL
+    return node.op_type in _SCALING and number > 1
 
 
 def _is_bias(flow: Flow, node: NodeProto, position: int) -> bool:

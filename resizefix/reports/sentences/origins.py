@@ -67,7 +67,7 @@ SENTENCES = {
     "origins.input-size-numbers": "its numbers {numbers} hold sizes of the image, and which of them follow which is not in the file. --keep NODE leaves them as they are",
     "origins.input-size-quotients": "its numbers {numbers} are quotients of sizes here: they follow these, or stand for themselves. --keep NODE leaves them as they are",
     "origins.input-size-matrix": "its matrix {numbers} moves positions, and which of its numbers are of this size is not in the file. --keep NODE leaves them as they are",
-    "origins.input-size-divides-positions": "{value} scales or shifts positions, and whether a size made it is not in the file. --keep NODE leaves it as it is",
+    "origins.input-size-divides-positions": "{value} scales or shifts positions or sums over the map, and whether a size made it is not in the file. --keep NODE leaves it as it is",
     "origins.input-size-share-of-axis": "it takes {count} of {whole} values: either always so many, or this share. --keep NODE chooses the first",
     "origins.input-size-parts": "it cuts an axis of {old} into {count} parts of {part}: either always so many, or of this length. --keep NODE chooses the first",
     "origins.input-size-output": "the output {name!r} is constant and holds {numbers}, a size of the image here. --keep NODE leaves it",

@@ -51,6 +51,8 @@ _WRITTEN = (0.25, 0.5, 0.75, 1.5, 2.5, 3.5)
 _SCALING = frozenset({"Mul", "Div"})
 _COMPARING = frozenset({"Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _PARTS = {name: form for name, form in EVERY_FORM.items() if {step for step, _ in form.steps} <= {"Mul", "Div"}}
+_TOGETHER = ("minus", "total")  # what two sides are apart, or together
+_ROOTS = {name: RARER[name] for name in ("root", "over root")}
 _OF_LEVELS = {"Div": {"whole": FORMS["whole"]}, "Mul": {name: FORMS[name] for name in ("reciprocal", "two over")}}
 """Forms of the size of another level that are looked for."""
 _FARTHEST = 4
@@ -95,6 +97,8 @@ def loose_numbers(
             if not is_scale and _is_plain(array) and node.op_type in _SCALING:
                 formulas = [*_formulas(flow, taint.summed, array), *_formulas(flow, near, array, FORMS)]
                 formulas += _formulas(flow, flow.sizes.sides if near else (), array, _PARTS)
+                lengths_near = [dim for dim in near if len(flow.sizes.atoms(dim)) == 1 and dim.kind not in _TOGETHER]
+                formulas += _formulas(flow, lengths_near, array, _ROOTS)
             if taint.along and not is_scale and node.op_type in _SCALING:
                 formulas += _formulas(flow, _of_lines(flow, every, taint), array, _OF_LEVELS[node.op_type])
             if near and not is_scale and node.op_type in _SCALING:

@@ -229,7 +229,10 @@ def _one_off_a_share(flow: Flow) -> None:
         of_each |= len(held) > 1 and set(shares) == {1, 2}
         common = set.intersection(*off) if off else set()
         if moves and (common or of_each) and not use.is_scale and flow.choices.of(use.label) is None:
-            said = {"sizes": [new for _, new in held], "share": str(max(common or shares))}
+            said = {
+                "sizes": [new for _, new in held],
+                "share": str(max(common)) if common else " and ".join(map(str, shares)),
+            }
             raise asked(use.label, said["sizes"], "origins.input-size-resize-one-off", {KEEP: against(KEEP)}, **said)
 
 

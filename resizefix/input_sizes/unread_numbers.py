@@ -15,7 +15,7 @@ from onnx import NodeProto
 
 from resizefix.document.values import Array
 from resizefix.input_sizes.conventions import against
-from resizefix.input_sizes.flow import Flow
+from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import FOLLOW, KEEP, asked
 from resizefix.input_sizes.scalar_use import EVERY_FORM, MixedUse, ScalarUse, is_written, reading
@@ -40,6 +40,7 @@ def unread_numbers(flow: Flow, found: dict[Place, ScalarUse | MixedUse]) -> None
     SizeRefusedError for these, for quotients of sizes, and for a matrix that moves points."""
     _refuse_uniform_tables(flow)
     _refuse_beside_operands(flow)
+    _refuse_steps_of_fixed(flow)
     sides = [str(side.data) for side in flow.sizes.sides]
     quotients = {name: set(_quotients(flow, name)) for name in sides}
     sizes = {size for dims in flow.dims.values() for dim in dims or () for size in _sizes_of(flow, dim)}
@@ -106,6 +107,33 @@ def _refuse_beside_operands(flow: Flow) -> None:
             for dim, form, less in product(sizes, EVERY_FORM, (0, 1)):
                 if (dim.old or 0) > _SMALLEST and reading(dim, less, form, array) is not None:
                     raise asked(label, number, "origins.input-size-number", {KEEP: against(KEEP)}, value=number)
+
+
+def _refuse_steps_of_fixed(flow: Flow) -> None:
+    """Raises SizeRefusedError for a table on a map of fixed size, whose steps are as many pixels of the image as one
+    sample is."""
+    steps = {
+        (length, whole.old // length)
+        for use in flow.resizes
+        for _, before, after in use.axes
+        for whole in flow.sizes.sides
+        if (length := flow.sizes.fixed(after)) and whole.old and flow.sizes.follows(before, str(whole.data))
+    }
+    for index, node in enumerate(flow.nodes if steps else ()):
+        label = flow.labels[index]
+        if node.op_type not in _SHIFTING | _SCALING | {"Concat"} or flow.keeps(label):
+            continue
+        for name in node.input:
+            operands = flow.operands
+            shape = operands.shape_of(name) if name and operands.is_constant(name) else ()
+            axes = [axis for axis, length in enumerate(shape) if any(length == one for one, _ in steps)]
+            array = operands.array(name) if axes and math.prod(shape) <= MOST_IN_A_TABLE else None
+            for axis in axes if array is not None and array.dtype.kind in "fi" else ():
+                step = np.unique(np.diff(np.asarray(array), axis=axis))
+                if step.size == 1 and abs(step[0]) > 1 and (shape[axis], int(abs(step[0]))) in steps:
+                    shown = float(step[0])
+                    readings = {KEEP: against(KEEP)}
+                    raise asked(label, shown, "origins.input-size-ramp-step", readings, step=shown)
 
 
 def _volume_use(flow: Flow, node: NodeProto, array: Array) -> ScalarUse | None:

@@ -11,6 +11,7 @@ from resizefix.input_sizes.conventions import against
 from resizefix.input_sizes.flow import MOST_IN_A_TABLE, Flow
 from resizefix.input_sizes.operands import Place
 from resizefix.input_sizes.refusal import KEEP, asked, refuse
+from resizefix.input_sizes.resize_readings import RESIZE_READINGS
 from resizefix.input_sizes.tables import may_be_grid
 from resizefix.shapes.cutting_rows import FEW
 from resizefix.shapes.expression import Dim
@@ -21,19 +22,6 @@ _MOST_CHOSEN = 8  # as many are written for their own sake
 _ROLLED = (3, 4, 8)
 _PARTS = (2, 3, 4, 5, 6)  # of an axis
 _POOLS = frozenset({"AveragePool", "MaxPool", "LpPool"})
-_ROUNDED_SHARES = (
-    *(Fraction(1, parts) for parts in (2, 3, 4, 5, 6, 8)),
-    Fraction(2, 3),
-    Fraction(3, 4),
-    Fraction(3, 2),
-)
-_ONE_OFF = [
-    *((Fraction(1, parts), 1) for parts in (1, 2, 4, 8)),
-    *((share, -1) for share in (Fraction(1), Fraction(2), Fraction(1, 2))),
-    (Fraction(2), 1),
-    *((share, 0) for parts in (2, 4, 8) for share in (Fraction(parts), Fraction(1, parts))),
-]
-"""What is left of a size, and what is added to that."""
 _SHARES = (2, 3, 4, 5, 8, 10, 16)  # of all values, where that many are chosen
 
 
@@ -61,11 +49,10 @@ def refuse_two_readings(flow: Flow) -> None:
         _ones_of_windows,
         _blocks_that_follow,
         _bent,
-        _one_side_alone,
+        *RESIZE_READINGS,
         _middles,
         _positions,
         _chosen,
-        _one_off_a_share,
         _rolled,
         _steps,
         _padded_to_the_other_side,
@@ -154,17 +141,6 @@ def _is_held(flow: Flow, size: Dim, window: Dim) -> bool:
     return flow.sizes.fixed(size) not in (None, 1) and flow.sizes.varies(window)
 
 
-def _one_side_alone(flow: Flow) -> None:
-    """A resize by one factor of which another node fixes one side: only the other side would follow the input."""
-    for use in flow.resizes:
-        moving = [(before, after) for _, before, after in use.axes if flow.sizes.varies(before)]
-        factors = {Fraction(after.old or 0, before.old or 1) for before, after in moving}
-        held = {flow.sizes.fixed(after) is not None for _, after in moving}
-        if len(factors) == 1 and len(held) == 2 and not flow.keeps(use.label):
-            factor, made = f"{float(factors.pop()):.4g}", [after.old for _, after in moving]
-            raise refuse(use.label, "origins.input-size-resize-factor", sizes=made, factor=factor)
-
-
 def _middles(flow: Flow) -> None:
     """A cut of fixed length from the very middle of an axis: it begins there, or at the middle of another size."""
     for label, dim, first, length in flow.cuts:
@@ -210,30 +186,6 @@ def _is_rounded_share(whole: int, number: int) -> bool:
         return False
     parts = range(1, 20) if number > 2 * _MOST_CHOSEN else range(2, 20, 2)
     return any(abs(whole * part - number * 20) < 20 for part in parts)
-
-
-def _one_off_a_share(flow: Flow) -> None:
-    """A resize to sizes of the file which are a usual share or multiple of the map, or one more or less, where one side
-    alone changes and so no other rule has asked."""
-    for use in flow.resizes:
-        if any(axis == 0 and before.old != after.old for axis, before, after in use.axes):
-            continue  # the file says another batch than it has: that is looked at first
-        kept = [(before, after) for axis, before, after in use.axes if axis and (use.label, axis) in flow.kept]
-        held = [(before.old or 0, after.old or 0) for before, after in kept]
-        moves = any(flow.sizes.varies(before) for before, _ in kept)
-        off = [{share for share, more in _ONE_OFF if int(old * share) + more == new > _SMALL} for old, new in held]
-        rounded = [{share for share in _ROUNDED_SHARES if abs(old * share - new) < 1 < new} for old, new in held]
-        off = [one | other for one, other in zip(off, rounded, strict=True)] if len(held) > 1 else off
-        shares = [Fraction(new, old or 1) for old, new in held]
-        of_each = len(set(shares)) > 1 and all(1 in share.as_integer_ratio() and share != 1 for share in shares)
-        of_each |= len(held) > 1 and set(shares) == {1, 2}
-        common = set.intersection(*off) if off else set()
-        if moves and (common or of_each) and not use.is_scale and flow.choices.of(use.label) is None:
-            said = {
-                "sizes": [new for _, new in held],
-                "share": str(max(common)) if common else " and ".join(map(str, shares)),
-            }
-            raise asked(use.label, said["sizes"], "origins.input-size-resize-one-off", {KEEP: against(KEEP)}, **said)
 
 
 def _rolled(flow: Flow) -> None:

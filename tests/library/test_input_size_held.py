@@ -35,6 +35,13 @@ def back_from_a_size_of_its_own(n, h, w):
     return n.Mul(n.conv("x", 3, 2), n.Conv(y, n.weight(2, 1, h, w), group=2))
 
 
+def squared_and_back(n, h, w):
+    """The longer side is the square's."""
+    side = max(h, w)
+    y = n.Relu(n.Resize(n.conv("x", 3, 2), "", "", [1, 2, side, side], mode="nearest"))
+    return n.Resize(y, "", "", [1, 2, h, w], mode="nearest")
+
+
 def middle_of_a_map(n, h, w):
     return n.ReduceMax(n.Slice(n.conv("x", 3, 2, 2), [h // 16], [h // 2 - h // 16], [2]), axes=[2])
 
@@ -61,6 +68,10 @@ def test_a_number_that_is_held_behind_its_node_is_asked_for_there(build, node, c
 
 def test_a_resize_back_to_the_images_size_is_asked_for_where_a_filter_over_the_map_holds_it():
     assert refused(built(back_from_a_size_of_its_own, OLD), NEW) == ("Resize_2", "origins.input-size-resize-held")
+
+
+def test_a_resize_to_a_square_of_one_of_the_sides_is_asked_for_where_the_other_one_changes():
+    assert refused(built(squared_and_back, (48, 32)), (48, 80)) == ("Resize_1", "origins.input-size-resize-map")
 
 
 def test_a_rounded_share_of_all_values_is_asked_for():

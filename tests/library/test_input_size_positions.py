@@ -85,6 +85,18 @@ def pooled_in_halves(n, h, w):
     return n.MaxPool(n.Conv("x", n.weight(2, 3, 3, 3)), kernel_shape=[15, 15], strides=[15, 15])
 
 
+def pixels_on_a_fixed_map(n, h, w):
+    """So many pixels of the image to each of 16 columns."""
+    y = n.Resize(n.conv("x", 3, 2), "", "", [1, 2, 20, 16], mode="linear")
+    return n.Add(y, n.floats((np.arange(16) * (w // 16)).reshape(1, 1, 1, 16)))
+
+
+def scores_over_a_root(n, h, w):
+    """Rows against rows, over the root of half of the width."""
+    y = n.conv("x", 3, 2)
+    return n.Softmax(n.Mul(n.MatMul(y, n.Transpose(y, perm=[0, 1, 3, 2])), n.floats(np.sqrt(8 / 48))), axis=3)
+
+
 def columns_by_fives(n, h, w):
     return n.Add(n.conv("x", 3, 2), n.floats(np.arange(w).reshape(1, 1, 1, w) * 5.0))
 
@@ -110,6 +122,8 @@ ASKED = [
     (padded_with_its_width, "Pad_1", NUMBER),
     (levels, "Div_4", NUMBERS),
     (columns_by_fives, "Add_1", "origins.input-size-ramp-step"),
+    (pixels_on_a_fixed_map, "Add_2", "origins.input-size-ramp-step"),
+    (scores_over_a_root, "Mul_3", POSITIONS),
 ]
 
 

@@ -169,7 +169,7 @@ def _steps_of_fixed(flow: Flow) -> list[Dim]:
             held = sizes.fixed(after)
             lines = [side for side in sizes.sides if held and sizes.follows(before, str(side.data))]
             made += [sizes.floor_div(side, held or 1) for side in lines]
-    return [dim for dim in dict.fromkeys(made) if (dim.old or 0) > 1]
+    return [dim for dim in dict.fromkeys(made) if (dim.old or 0) >= 1]
 
 
 def assume_sizes(flow: Flow, found: dict[Place, ScalarUse], doubtful: Doubts, mixed: Container[Place]) -> None:

@@ -1,7 +1,8 @@
 """Networks of many kinds of blocks, built at two input sizes: what `input-size` makes of the one must be the other.
 
 A result is wrong where it differs from the network that was built at that size; an assumption explains it where
-choosing otherwise, by its own arguments, gives that network. A question is right where one of its readings does.
+choosing otherwise, by its own arguments, gives that network, or leads to questions whose readings do: another number
+may have followed by its example. A question is right where one of its readings does.
 
 usage: two_sizes.py [--seeds 0:1000] [--any] [--declared] [--batch] [--quick] [--block NAME]
                     [--family NAME]… [--verbose]
@@ -129,21 +130,26 @@ def judge(
         if agree(result.model, truth, new, batch):
             return "right", ""
         otherwise = [[(), use.args] for use in result.resolution.assumed]
-        explained = any_right(convert, otherwise, truth, new, batch)
+        explained = any_right(convert, otherwise, truth, new, batch, and_then=True)
         said = "; ".join(f"{use.node}: {use.convention}" for use in result.resolution.assumed)
         return ("assumed wrong" if explained else "SILENT"), f"{explained} {said}"
     choices = result.resolution.choices
     if not choices:
         refused = [one for one in result.outcomes if one.status is Status.REFUSED]
         return "refused", "; ".join(f"{one.node}: {one.reason}" for one in refused)[:250]
-    offers = [[question.args(reading.name) for reading in question.readings] for question in choices]
+    offers = offers_of(result)
     said = "; ".join(f"{one.nodes} {[reading.name for reading in one.readings]}" for one in choices)
     found = any_right(convert, offers, truth, new, batch)
     return ("asked" if found else "asked, not offered"), f"{found} {said}"
 
 
-def any_right(convert, offers, truth, new, batch) -> str:
-    """The first combination of arguments that gives the truth."""
+def offers_of(result) -> list[list[tuple[str, ...]]]:
+    """Of each question, the arguments of its readings."""
+    return [[one.args(reading.name) for reading in one.readings] for one in result.resolution.choices]
+
+
+def any_right(convert, offers, truth, new, batch, *, and_then: bool = False) -> str:
+    """The first combination of arguments that gives the truth; `and_then`: or leads to questions of which one does."""
     for combination in itertools.islice(itertools.product(*offers), MOST_COMBINATIONS):
         words = [word for args in combination for word in args]
         try:
@@ -152,6 +158,10 @@ def any_right(convert, offers, truth, new, batch) -> str:
             continue
         if bool(result) and agree(result.model, truth, new, batch):
             return " ".join(words) or "-"
+        if and_then and words and not result and result.resolution.choices:
+            later = any_right(lambda more, words=words: convert([*words, *more]), offers_of(result), truth, new, batch)
+            if later:
+                return " ".join([*words, later])
     return ""
 
 

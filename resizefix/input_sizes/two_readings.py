@@ -96,13 +96,14 @@ def _ones_of_division(flow: Flow) -> None:
 
 
 def _ones_of_windows(flow: Flow) -> None:
-    """A size that became 1 and itself, and follows the input, where other sizes became windows as large as it is: the
-    1 is an axis of its own, or there is one such window here."""
+    """A size that became 1 and itself, and follows the input, where other sizes became windows as large as it is, or
+    which numbers behind it hold, so that the 1 grows: it is an axis of its own, or there is one such window here."""
     splits = flow.solver.splits
     windows = {one.parts[1].old for one in splits if one.parts[0].old != 1 and flow.sizes.fixed(one.parts[1])}
     for split in splits:
         outer, inner = split.parts
-        one = outer.old == 1 and inner.old in windows and flow.sizes.varies(inner)
+        grows = flow.sizes.varies(outer) and flow.sizes.fixed(inner) is not None
+        one = outer.old == 1 and (grows or (inner.old in windows and flow.sizes.varies(inner)))
         if one and split.node not in flow.conventional and flow.choices.of(split.node) is None:
             raise refuse(split.node, "origins.input-size-split", whole=split.whole.old, outer=1, inner=inner.old)
 

@@ -42,6 +42,14 @@ def squared_and_back(n, h, w):
     return n.Resize(y, "", "", [1, 2, h, w], mode="nearest")
 
 
+def rows_with_an_axis_of_one(n, h, w):
+    """Two halves of the rows, behind an axis of their own."""
+    y = n.Reshape(n.Transpose(n.conv("x", 3, 4), perm=[3, 0, 2, 1]), [w, h, 4])
+    y = n.Reshape(n.Relu(y), [w, 1, h, 4])
+    n.Split(n.Transpose(y, perm=[1, 3, 2, 0]), [h // 2, h // 2], outputs=["upper", "lower"], axis=2)
+    return n.Concat("lower", "upper", axis=2)
+
+
 def middle_of_a_map(n, h, w):
     return n.ReduceMax(n.Slice(n.conv("x", 3, 2, 2), [h // 16], [h // 2 - h // 16], [2]), axes=[2])
 
@@ -57,6 +65,7 @@ ASKED = [
     (shifted_and_cut_in_halves, "Slice_1", "origins.input-size-cut"),
     (cut_of_all_with_a_strip, "Slice_2", "origins.input-size-cut"),
     (middle_of_a_map, "Slice_1", "origins.input-size-cut"),
+    (rows_with_an_axis_of_one, "Reshape_4", "origins.input-size-split"),
 ]
 
 

@@ -213,6 +213,10 @@ class Flow(Notes):
                     return self.labels[place.node]
         return None
 
+    def moving_sizes(self) -> set[Dim]:
+        """Every size of a tensor that follows the input."""
+        return {self.sizes.resolve(dim) for dims in self.dims.values() for dim in dims or () if self.sizes.varies(dim)}
+
     def makers(self) -> Iterator[tuple[Dim, str]]:
         """Every size that follows the input, with the node that makes the tensor, or the input."""
         seen: set[Dim] = set()

@@ -30,7 +30,7 @@ def refuse_held(flow: Flow) -> None:
 
 def _spread(flow: Flow) -> Iterator[_Held]:
     """Nodes that repeat samples as often as a map has some that follows the input."""
-    moving = {dim.old for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
+    moving = {dim.old for dim in flow.moving_sizes()}
     for place, use in flow.operands.lists.items():
         node = flow.nodes[place.node]
         if node.op_type not in _REPEATED or len(use.dims) < _REPEATED[node.op_type] or not flow.is_read(node.output[0]):

@@ -75,7 +75,7 @@ def loose_numbers(
     are numbers by which positions become pixels.
     """
     steps_of_fixed, lengths, areas = _steps_of_fixed(flow), _lengths_that_stay(flow), _areas(flow)
-    every = {flow.sizes.resolve(dim) for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
+    every = flow.moving_sizes()
     for index, node in enumerate(flow.nodes):
         if node.op_type not in _MEETING or not any(map(flow.is_read, node.output)):
             continue

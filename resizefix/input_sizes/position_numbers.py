@@ -39,7 +39,7 @@ _LAYERS = frozenset({"MatMul", "Gemm", "Conv", "Einsum"})  # what a bias is adde
 _MADE_OF = (
     _SCALING
     | _SHIFTING
-    | {"Concat", "Transpose", "Reshape", "Split", "Slice", "Unsqueeze", "Squeeze", "Cast", "Stack", "Gather", "Expand"}
+    | {"Concat", "Transpose", "Reshape", "Split", "Slice", "Unsqueeze", "Squeeze", "Cast", "Gather", "Expand"}
 )
 
 
@@ -51,13 +51,11 @@ def refuse_position_numbers(flow: Flow, taint_of: TaintOf, decided: Container[Pl
         label = flow.labels[index]
         if node.op_type not in _SCALING | _SHIFTING | _BOUNDING | _COMPARING or label in flow.conventional:
             continue
-        if flow.choices.of(label) is not None:
+        if flow.choices.of(label) is not None or not any(map(flow.is_read, node.output)):
             continue
-        if not any(map(flow.is_read, node.output)):
-            continue
+        taint = merged(taint_of(index, at, name) for at, name in enumerate(node.input))
         for position, name in enumerate(node.input):
             place = Place(index, position)
-            taint = merged(taint_of(index, at, other) for at, other in enumerate(node.input))
             also_whole = node.op_type in _SCALING or taint.is_index
             array = None if place in decided or place in steps else _numbers(flow, name, also_whole)
             if array is None or place in flow.operands.lists or _is_bias(flow, node, position):
@@ -143,8 +141,7 @@ def _becomes_waves(flow: Flow, node: NodeProto) -> bool:
 
 def _moving(flow: Flow) -> set[float]:
     """The sizes that follow the input, of any tensor."""
-    sizes = {dim.old or 0 for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
-    return {float(size) for size in sizes if size > _SMALL}
+    return {float(dim.old) for dim in flow.moving_sizes() if (dim.old or 0) > _SMALL and dim.old}
 
 
 def _is_usual_factor(

@@ -90,7 +90,7 @@ def _refuse_uniform_tables(flow: Flow) -> None:
 
 def _refuse_beside_operands(flow: Flow) -> None:
     """Raises SizeRefusedError for a factor of a Gemm, or what a Pad fills with, that a formula makes of a size."""
-    sizes = {flow.sizes.resolve(dim) for dims in flow.dims.values() for dim in dims or () if flow.sizes.varies(dim)}
+    sizes = flow.moving_sizes()
     sizes |= {flow.sizes.product(pair) for pair in product(sizes, repeat=2)}
     for index, node in enumerate(flow.nodes):
         label, names = flow.labels[index], _BESIDE.get(node.op_type, ())
